@@ -22,15 +22,14 @@ import (
 // this store has no archive.
 type Store struct {
 	*contents
-	scope Scope
+	settings Settings
+	scope    Scope
 }
 
 var _ Backend = (*Store)(nil)
 
 // contents is what all handles on one store share.
 type contents struct {
-	settings Settings
-
 	mu      sync.Mutex // guards everything below
 	records []*record  // in insertion order
 	byID    map[uuid.UUID]*record
@@ -47,7 +46,7 @@ type record struct {
 // NewStore returns an in-memory store. It fails only if an entry given by
 // [WithEntries] is not valid.
 func NewStore(options ...Option) (*Store, error) {
-	s := &Store{contents: &contents{settings: NewSettings(options...), byID: make(map[uuid.UUID]*record)}}
+	s := &Store{contents: &contents{byID: make(map[uuid.UUID]*record)}, settings: NewSettings(options...)}
 	if _, err := s.StoreBatch(context.Background(), s.settings.Entries, Keep); err != nil {
 		return nil, err
 	}
@@ -57,7 +56,14 @@ func NewStore(options ...Option) (*Store, error) {
 
 // In implements [Backend].
 func (s *Store) In(scope Scope) Backend {
-	return &Store{contents: s.contents, scope: s.scope.In(scope)}
+	return s.View(s.settings, scope)
+}
+
+// View returns a handle on the same entries with options of its own, narrowed
+// to the scope. A store that keeps this one as its mirror thereby gives each
+// of its handles the options it was opened with.
+func (s *Store) View(settings Settings, scope Scope) *Store {
+	return &Store{contents: s.contents, settings: settings, scope: s.scope.In(scope)}
 }
 
 // Fork returns an independent copy of the store, pending stamps and versions
@@ -66,12 +72,12 @@ func (s *Store) In(scope Scope) Backend {
 func (s *Store) Fork() *Store {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	copied := &contents{settings: s.settings, byID: make(map[uuid.UUID]*record), version: s.version, closed: s.closed}
+	copied := &contents{byID: make(map[uuid.UUID]*record), version: s.version, closed: s.closed}
 	records := make([]*record, len(s.records))
 	for i, r := range s.records {
 		records[i] = &record{Record: Record{Entry: r.Entry.Clone(), Version: r.Version}, stamp: cloneTime(r.stamp)}
 	}
-	fork := &Store{contents: copied, scope: s.scope}
+	fork := &Store{contents: copied, settings: s.settings, scope: s.scope}
 	fork.setRecords(records)
 	return fork
 }
@@ -157,17 +163,45 @@ func (s *Store) Store(ctx context.Context, entry Entry) error {
 
 // StoreBatch implements [BatchWriter].
 func (s *Store) StoreBatch(ctx context.Context, entries []Entry, onConflict OnConflict) (BatchResult, error) {
+	return s.StoreBatchThen(ctx, entries, onConflict, func([]Entry, int) error { return nil })
+}
+
+// StoreBatchThen is StoreBatch for a store that has to write a batch down
+// before it counts. It calls commit once the batch is in place but not yet
+// seen by anyone, with the entries as they were stored, in order, and the
+// number of those that the capacity bound made leave; if commit fails, the
+// batch is undone and that error returned. commit must not change the entries
+// nor call this store.
+func (s *Store) StoreBatchThen(ctx context.Context, entries []Entry, onConflict OnConflict,
+	commit func(stored []Entry, evicted int) error) (BatchResult, error) {
 	if err := s.lock(ctx); err != nil {
 		return BatchResult{}, err
 	}
 	defer s.mu.Unlock()
-	before := slices.Clone(s.records)
+	before, version := slices.Clone(s.records), s.version
 	result, err := s.storeAll(entries, onConflict)
+	if err == nil {
+		err = commit(s.storedSince(version), len(before)+result.Stored-len(s.records))
+	}
 	if err != nil {
 		s.setRecords(before)
 		return BatchResult{}, err
 	}
 	return result, nil
+}
+
+// storedSince returns the entries stored after that version; they are the
+// last in insertion order.
+func (s *Store) storedSince(version uint64) []Entry {
+	first := len(s.records)
+	for first > 0 && s.records[first-1].Version > version {
+		first--
+	}
+	var stored []Entry
+	for _, r := range s.records[first:] {
+		stored = append(stored, r.Entry)
+	}
+	return stored
 }
 
 func (s *Store) storeAll(entries []Entry, onConflict OnConflict) (BatchResult, error) {
