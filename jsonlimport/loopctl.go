@@ -1,0 +1,59 @@
+package jsonlimport
+
+import (
+	"io"
+	"iter"
+
+	"github.com/loopmem/loopmem/memory"
+)
+
+// Loopctl is the form that the Rust LoopMemory file store writes and that
+// loopmem itself exports, one entry a line:
+//
+//	{"id":"2adee6a3-…","category":"insight","memory":"…","tags":["…"],
+//	 "created_at":{"secs_since_epoch":1760000977,"nanos_since_epoch":0},
+//	 "relevance":1.0,"access_count":0,"validated":false,
+//	 "last_accessed":null,"last_decayed":null}
+//
+// See [memory.DecodeJSON] for what is accepted. It is the one form that holds
+// every field of an entry.
+type Loopctl struct{}
+
+// Name implements [Format].
+func (Loopctl) Name() string { return "loopctl" }
+
+// Detect implements [Format].
+func (Loopctl) Detect(keys []string) bool {
+	return hasKey(keys, "memory") || hasKey(keys, "relevance")
+}
+
+// Reader implements [Format].
+func (Loopctl) Reader(FileInfo) Reader { return loopctlReader{} }
+
+type loopctlReader struct{}
+
+func (loopctlReader) Entries(line []byte) ([]memory.Entry, error) {
+	entry, err := memory.DecodeJSON(line)
+	if err != nil {
+		return nil, err
+	}
+	return []memory.Entry{entry}, nil
+}
+
+func (loopctlReader) End() []string { return nil }
+
+// Write implements [Format].
+func (Loopctl) Write(w io.Writer, entries iter.Seq2[memory.Entry, error]) (written int, lost []string, err error) {
+	var line []byte
+	for entry, err := range entries {
+		if err != nil {
+			return written, nil, err
+		}
+		line = append(entry.AppendJSON(line[:0]), '\n')
+		if _, err := w.Write(line); err != nil {
+			return written, nil, err
+		}
+		written++
+	}
+	return written, nil, nil
+}
