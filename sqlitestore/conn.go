@@ -1,0 +1,185 @@
+package sqlitestore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"github.com/jmoiron/sqlx"
+)
+
+// connection is one SQLite connection with the statements it has prepared.
+// Every statement of the package is one of a bounded set of texts, so that
+// the cache needs no eviction.
+type connection struct {
+	*sqlx.Conn
+	prepared map[string]*sqlx.Stmt
+}
+
+func (c *connection) statement(ctx context.Context, query string) (*sqlx.Stmt, error) {
+	if stmt, ok := c.prepared[query]; ok {
+		return stmt, nil
+	}
+	stmt, err := c.PreparexContext(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	c.prepared[query] = stmt
+	return stmt, nil
+}
+
+// run executes a statement that begins or ends a transaction.
+func (c *connection) run(ctx context.Context, query string) error {
+	stmt, err := c.statement(context.WithoutCancel(ctx), query)
+	if err != nil {
+		return err
+	}
+	_, err = stmt.ExecContext(ctx)
+	return err
+}
+
+// pool hands out connections to one database, a fixed number at a time, each
+// opened when it is first needed. database/sql has a pool too, but one that
+// forgets prepared statements and hands a transaction no connection to keep.
+type pool struct {
+	db *sqlx.DB
+	// free holds the connections nobody uses; nil stands for one that is not
+	// open yet.
+	free chan *connection
+	// keep is set for in-memory databases, which live and die with their one
+	// connection.
+	keep bool
+}
+
+func newPool(db *sqlx.DB, size int) *pool {
+	p := &pool{db: db, free: make(chan *connection, size)}
+	for range size {
+		p.free <- nil
+	}
+	return p
+}
+
+func (p *pool) acquire(ctx context.Context) (*connection, error) {
+	select {
+	case c := <-p.free:
+		if c != nil {
+			return c, nil
+		}
+		conn, err := p.db.Connx(ctx)
+		if err != nil {
+			p.free <- nil
+			return nil, err
+		}
+		return &connection{Conn: conn, prepared: make(map[string]*sqlx.Stmt)}, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// release gives a connection back. One that a cancelled statement has
+// interrupted is closed instead: the driver does not use such a connection
+// again.
+func (p *pool) release(c *connection, interrupted bool) {
+	if interrupted && !p.keep {
+		c.Close()
+		c = nil
+	}
+	p.free <- c
+}
+
+// close waits until every connection is given back and closes them.
+func (p *pool) close() error {
+	var errs []error
+	for range cap(p.free) {
+		if c := <-p.free; c != nil {
+			errs = append(errs, c.Close())
+		}
+	}
+	return errors.Join(append(errs, p.db.Close())...)
+}
+
+// tx is a transaction. Its statements run on a context that does not end with
+// the caller's: a statement interrupted in mid-transaction rolls it back
+// without a word, and the next one would then commit on its own. The caller's
+// context is looked at between statements instead.
+type tx struct {
+	ctx    context.Context // detached from the caller's
+	caller context.Context
+	conn   *connection
+	fault  func(query string) error // of the store, for tests
+}
+
+// check reports whether the transaction may go on to the statement.
+func (t *tx) check(query string) error {
+	if err := t.caller.Err(); err != nil {
+		return err
+	}
+	if t.fault != nil {
+		return t.fault(query)
+	}
+	return nil
+}
+
+func (t *tx) prepare(query string) (*sqlx.Stmt, error) {
+	if err := t.check(query); err != nil {
+		return nil, err
+	}
+	return t.conn.statement(t.ctx, query)
+}
+
+func (t *tx) exec(query string, args ...any) (sql.Result, error) {
+	stmt, err := t.prepare(query)
+	if err != nil {
+		return nil, err
+	}
+	return stmt.ExecContext(t.ctx, args...)
+}
+
+// get reads one row into dest, as sqlx does; none is [sql.ErrNoRows].
+func (t *tx) get(dest any, query string, args ...any) error {
+	stmt, err := t.prepare(query)
+	if err != nil {
+		return err
+	}
+	return stmt.GetContext(t.ctx, dest, args...)
+}
+
+// find is get for a row that may be missing.
+func (t *tx) find(dest any, query string, args ...any) (bool, error) {
+	err := t.get(dest, query, args...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// collect reads all rows into dest, as sqlx does.
+func (t *tx) collect(dest any, query string, args ...any) error {
+	stmt, err := t.prepare(query)
+	if err != nil {
+		return err
+	}
+	return stmt.SelectContext(t.ctx, dest, args...)
+}
+
+// each calls visit for every row and stops at its first error.
+func (t *tx) each(visit func(*sqlx.Rows) error, query string, args ...any) error {
+	stmt, err := t.prepare(query)
+	if err != nil {
+		return err
+	}
+	rows, err := stmt.QueryxContext(t.ctx, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := t.caller.Err(); err != nil {
+			return err
+		}
+		if err := visit(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}

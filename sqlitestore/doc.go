@@ -1,0 +1,37 @@
+// Package sqlitestore keeps memories in one SQLite file that any number of
+// processes on one machine share. It is the store for daily use.
+//
+// [Open] opens or creates a file; [OpenInMemory] makes a store that is gone
+// when it is closed. A [Store] is a [memory.Backend], safe for concurrent
+// use, and answers exactly as the in-memory store of package memory does: it
+// finds candidates with SQL and an inverted index, and ranks them with the
+// functions of that package.
+//
+// # What is guaranteed
+//
+// A write that has returned without an error survives the death of any
+// process, kill -9 included, and is seen by every process from then on. With
+// [SynchronousFull] it survives power failure as well. A write that returns
+// an error has changed nothing. Writers wait for each other in line, up to
+// [Options.BusyTimeout] or the end of the context, and then fail with
+// [memory.ErrBusy]. Reads never wait for writes; each sees one state of the
+// whole store.
+//
+// Access book-keeping is the exception, on purpose: stamps of Retrieve are
+// written up to a quarter of a second after the answer, and Recall puts its
+// own off while another process holds the lock. Close writes what is left; a
+// process that is killed loses that, but no entry.
+//
+// # Limits
+//
+// The file must be on a local disk: SQLite's write-ahead log needs shared
+// memory among its users. SQLite knows no negative zero, so that a relevance
+// or strength of -0.0 comes back as 0.0.
+//
+// # Inside
+//
+// Every write of every process passes through one function, pass in gate.go,
+// and every read through view beside it. The schema is in package migrations,
+// with the reasons beside the tables. Reading order: store.go, gate.go,
+// conn.go, write.go, index.go, recall.go, consolidate.go, open.go.
+package sqlitestore

@@ -1,0 +1,39 @@
+package sqlitestore
+
+import (
+	"math"
+	"time"
+
+	"github.com/loopmem/loopmem/memory"
+)
+
+// Effective strength changes with every second, so it cannot be indexed. Its
+// order can: strength*exp(-rate*(now-base)) is exp(fade - rate*now), where
+//
+//	fade = ln(strength) + rate*base
+//
+// does not depend on now. Only entries whose base lies in the future, whose
+// strength does not fade yet, are out of this order.
+const ratePerSecond = memory.DecayPerHour / 3600
+
+// fadeMargin covers what the order leaves out: effective strength counts
+// whole seconds, fade all of them, and both are rounded.
+const fadeMargin = 2 * ratePerSecond
+
+// fadeOfNothing is the fade of a strength of zero or less, below all others.
+const fadeOfNothing = -math.MaxFloat64
+
+func fadeOf(e *memory.Entry) float64 {
+	if e.Strength <= 0 {
+		return fadeOfNothing
+	}
+	return math.Log(e.Strength) + ratePerSecond*inSeconds(e.StrengthBase())
+}
+
+// fadeThreshold is the fade of a row whose effective strength is the given
+// one at the time now.
+func fadeThreshold(strength float64, now time.Time) float64 {
+	return math.Log(strength) + ratePerSecond*inSeconds(now)
+}
+
+func inSeconds(t time.Time) float64 { return float64(t.UnixNano()) / float64(time.Second) }

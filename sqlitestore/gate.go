@@ -1,0 +1,165 @@
+package sqlitestore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+)
+
+// view runs a read in a transaction of its own, so that everything it reads
+// belongs to one state of the store.
+func (d *database) view(ctx context.Context, read func(*tx) error) (err error) {
+	if err := d.enter(); err != nil {
+		return err
+	}
+	defer d.leave()
+	conn, err := d.readers.acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { d.readers.release(conn, ctx.Err() != nil) }()
+
+	// Reads may be interrupted where they stand: nothing can be left half
+	// done. Only the in-memory database must not lose its connection.
+	run := ctx
+	if d.readers.keep {
+		run = context.WithoutCancel(ctx)
+	}
+	if err := conn.run(run, "BEGIN"); err != nil {
+		return explain(d.path, err)
+	}
+	defer func() {
+		if end := conn.run(context.WithoutCancel(ctx), "ROLLBACK"); err == nil && ctx.Err() == nil {
+			err = explain(d.path, end)
+		}
+	}()
+	return explain(d.path, read(&tx{ctx: run, caller: ctx, conn: conn, fault: d.fault}))
+}
+
+// writeTx is the transaction of a write.
+type writeTx struct {
+	*tx
+	*database
+	now     time.Time // one for the whole transaction
+	version int64     // of the store after it; 0 until bump
+}
+
+// write is the one gate through which every change of every process passes.
+// It lines up for the lock, begins the transaction with the write lock in
+// hand, does what this process has put off, runs change, and commits all of
+// it or nothing. It waits for the lock up to the busy timeout.
+func (d *database) write(ctx context.Context, change func(*writeTx) error) error {
+	return d.writeWithin(ctx, d.options.BusyTimeout, change)
+}
+
+func (d *database) writeWithin(ctx context.Context, timeout time.Duration, change func(*writeTx) error) error {
+	if err := d.enter(); err != nil {
+		return err
+	}
+	defer d.leave()
+	return d.pass(ctx, timeout, change)
+}
+
+// pass is the gate itself, also for the last write of a store that is closing.
+func (d *database) pass(ctx context.Context, timeout time.Duration, change func(*writeTx) error) (err error) {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	wait, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	conn, err := d.writer.acquire(wait)
+	if err != nil {
+		return busy(ctx, d.path, err)
+	}
+	interrupted := false
+	defer func() { d.writer.release(conn, interrupted) }()
+	if d.queue != nil {
+		if err := d.queue.enter(wait); err != nil {
+			return busy(ctx, d.path, err)
+		}
+		defer d.queue.leave()
+	}
+	if err := d.sameFile(); err != nil {
+		return err
+	}
+	if err := conn.run(wait, "BEGIN IMMEDIATE"); err != nil {
+		interrupted = wait.Err() != nil
+		return busy(ctx, d.path, err)
+	}
+	return d.transact(ctx, conn, change)
+}
+
+// transact runs the change within the transaction that has just begun.
+func (d *database) transact(ctx context.Context, conn *connection, change func(*writeTx) error) (err error) {
+	detached := context.WithoutCancel(ctx)
+	w := &writeTx{
+		tx:       &tx{ctx: detached, caller: ctx, conn: conn, fault: d.fault},
+		database: d,
+		now:      d.settings.Now().UTC().Round(0),
+	}
+	putOff := d.pending.take()
+	committed := false
+	defer func() {
+		if committed {
+			return
+		}
+		// Also on the way of a panic. SQLite may have rolled back by itself
+		// (a full disk does that); then this fails and means nothing.
+		_ = conn.run(detached, "ROLLBACK")
+		d.vocabulary.forgetAll()
+		d.pending.restore(putOff)
+	}()
+	if err := w.applyPending(putOff); err != nil {
+		return explain(d.path, err)
+	}
+	if err := change(w); err != nil {
+		return explain(d.path, err)
+	}
+	if err := w.check("COMMIT"); err != nil {
+		return explain(d.path, err)
+	}
+	if err := conn.run(detached, "COMMIT"); err != nil {
+		return explain(d.path, err)
+	}
+	committed = true
+	return d.sameFile()
+}
+
+// bump gives the store a new version, once a transaction, and returns it.
+// Every statement that changes an entry is preceded by it.
+func (w *writeTx) bump() (int64, error) {
+	if w.version != 0 {
+		return w.version, nil
+	}
+	var row struct {
+		Version int64 `db:"version"`
+		Epoch   int64 `db:"vocabulary_epoch"`
+	}
+	err := w.get(&row, `
+		UPDATE store SET version = version + 1 WHERE only_row = 1
+		RETURNING version, vocabulary_epoch`)
+	if err != nil {
+		return 0, err
+	}
+	w.version = row.Version
+	w.vocabulary.sync(row.Epoch)
+	return w.version, nil
+}
+
+// sameFile makes sure that the name of the database still leads to the file
+// that is open. A deleted file goes on taking writes that nobody will see.
+func (d *database) sameFile() error {
+	if d.identity == nil {
+		return nil
+	}
+	now, err := os.Stat(d.path)
+	if err == nil && os.SameFile(d.identity, now) {
+		return nil
+	}
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("check the database file: %w", err)
+	}
+	return fileError(ErrReplaced, d.path, err)
+}

@@ -1,0 +1,213 @@
+package sqlitestore
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/loopmem/loopmem/memory"
+)
+
+// indexVersion is the version of what reindex writes. A store with another
+// one is indexed anew when it is opened; raise it with every change.
+const indexVersion = 1
+
+// The kinds of token in the posting index.
+const (
+	inText    = 'm' // a piece of the memory text
+	inKeyword = 'k' // a piece of a keyword
+	inTags    = 't' // a tag
+)
+
+// token names a piece or tag in the posting index. It consists of ASCII
+// letters and digits only, whatever the word is made of.
+func token(kind byte, id int64) string {
+	return string(rune(kind)) + strconv.FormatInt(id, 36)
+}
+
+// indexed is what the indexes hold of an entry.
+type indexed struct {
+	pieces   []string // distinct pieces of the text
+	keywords []string // distinct pieces of all keywords
+	tags     []string // distinct tags
+}
+
+func indexedOf(e *memory.Entry) indexed {
+	var keywords []string
+	for _, keyword := range e.Keywords {
+		keywords = append(keywords, memory.Pieces(keyword)...)
+	}
+	return indexed{
+		pieces:   sortedSet(memory.Pieces(e.Memory)),
+		keywords: sortedSet(keywords),
+		tags:     sortedSet(slices.Clone(e.Tags)),
+	}
+}
+
+func sortedSet(list []string) []string {
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// reindex writes everything that is derived from an entry's content: the
+// vocabulary, the postings and the links. Store, migration and repair all
+// come here.
+func (w *writeTx) reindex(rowID int64, e *memory.Entry) error {
+	words := indexedOf(e)
+	var tokens []string
+	add := func(kind byte, texts []string, idOf func(string) (int64, error)) error {
+		for _, text := range texts {
+			id, err := idOf(text)
+			if err != nil {
+				return err
+			}
+			tokens = append(tokens, token(kind, id))
+		}
+		return nil
+	}
+	if err := add(inText, words.pieces, w.pieceID); err != nil {
+		return err
+	}
+	if err := add(inKeyword, words.keywords, w.pieceID); err != nil {
+		return err
+	}
+	if err := add(inTags, words.tags, w.tagID); err != nil {
+		return err
+	}
+	_, err := w.exec(`INSERT INTO posting (rowid, tokens) VALUES (?, ?)`, rowID, strings.Join(tokens, " "))
+	if err != nil {
+		return err
+	}
+	for _, id := range e.RelatedIDs {
+		if _, err := w.exec(`INSERT OR IGNORE INTO link (target, row_id) VALUES (?, ?)`, id[:], rowID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unindex takes back what reindex wrote for the entry, and drops the words
+// that no other entry has.
+func (w *writeTx) unindex(rowID int64, e *memory.Entry) error {
+	if _, err := w.exec(`DELETE FROM posting WHERE rowid = ?`, rowID); err != nil {
+		return err
+	}
+	if _, err := w.exec(`DELETE FROM link WHERE row_id = ?`, rowID); err != nil {
+		return err
+	}
+	words := indexedOf(e)
+	for _, piece := range sortedSet(append(words.pieces, words.keywords...)) {
+		if err := w.dropPiece(piece); err != nil {
+			return err
+		}
+	}
+	for _, tag := range words.tags {
+		if err := w.dropTag(tag); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fillIndexes indexes every row anew if that was done by code of another
+// version, or not at all.
+func (d *database) fillIndexes(ctx context.Context) error {
+	return d.pass(ctx, d.options.BusyTimeout, func(w *writeTx) error {
+		var version int
+		if err := w.get(&version, `SELECT index_version FROM store`); err != nil {
+			return err
+		}
+		if version == indexVersion {
+			return nil
+		}
+		return w.rebuildIndexes()
+	})
+}
+
+// rebuildIndexes drops all derived rows and fills them from the entries.
+func (w *writeTx) rebuildIndexes() error {
+	if _, err := w.bump(); err != nil {
+		return err
+	}
+	for _, statement := range []string{
+		`DELETE FROM posting`,
+		`DELETE FROM piece_trigram`,
+		`DELETE FROM piece`,
+		`DELETE FROM tag`,
+		`DELETE FROM link`,
+		`UPDATE store SET vocabulary_epoch = vocabulary_epoch + 1`,
+	} {
+		if _, err := w.exec(statement); err != nil {
+			return err
+		}
+	}
+	w.vocabulary.forgetAll()
+	err := w.eachRow(func(r row) error { return w.reindex(r.rowID, &r.entry) }, condition{}, "")
+	if err != nil {
+		return err
+	}
+	_, err = w.exec(`UPDATE store SET index_version = ?`, indexVersion)
+	return err
+}
+
+// trigramLength is the least number of characters that the trigram index can
+// look for.
+const trigramLength = 3
+
+// pieces returns the ids of the pieces that contain the word, or
+// equal it once punctuation is cut off where exact is set. It stops beyond
+// limit.
+func (t *tx) pieces(word string, exact bool, limit int) (ids []int64, err error) {
+	switch {
+	case exact:
+		err = t.collect(&ids, `
+			SELECT piece_id FROM piece WHERE piece = ?1 AND word IS NULL
+			UNION ALL
+			SELECT piece_id FROM piece WHERE word = ?1
+			LIMIT ?2`, word, limit+1)
+	case strings.IndexByte(word, 0) >= 0:
+		// No entry holds a NUL, and the engine would end the query there.
+		return nil, nil
+	case utf8.RuneCountInString(word) >= trigramLength:
+		err = t.collect(&ids, `
+			SELECT piece_id FROM piece
+			WHERE piece_id IN (SELECT rowid FROM piece_trigram WHERE piece_trigram MATCH ?1)
+			  AND instr(piece, ?2)
+			LIMIT ?3`, trigrams(word), word, limit+1)
+	default:
+		err = t.collect(&ids, `SELECT piece_id FROM piece WHERE instr(piece, ?1) LIMIT ?2`, word, limit+1)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("look up %q: %w", word, err)
+	}
+	return ids, nil
+}
+
+// trigrams is the FTS5 query for the texts that have every run of three
+// characters of the word. Quoted, nothing in it is syntax.
+func trigrams(word string) string {
+	runes := []rune(word)
+	var terms []string
+	for i := range len(runes) - trigramLength + 1 {
+		term := string(runes[i : i+trigramLength])
+		terms = append(terms, `"`+strings.ReplaceAll(term, `"`, `""`)+`"`)
+	}
+	return strings.Join(sortedSet(terms), " AND ")
+}
+
+// holders adds to found the rows that hold any of the tokens.
+func (t *tx) holders(found map[int64]bool, tokens ...string) error {
+	for _, token := range tokens {
+		var rowIDs []int64
+		if err := t.collect(&rowIDs, `SELECT rowid FROM posting WHERE posting MATCH ?`, token); err != nil {
+			return err
+		}
+		for _, id := range rowIDs {
+			found[id] = true
+		}
+	}
+	return nil
+}

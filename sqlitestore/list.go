@@ -1,0 +1,69 @@
+package sqlitestore
+
+import (
+	"context"
+	"fmt"
+	"iter"
+
+	"github.com/google/uuid"
+
+	"github.com/loopmem/loopmem/memory"
+)
+
+// Entries implements [memory.Lister]. The snapshot is held as long as the
+// loop runs, and the write-ahead log cannot be emptied meanwhile: do not wait
+// for slow things inside it.
+func (s *Store) Entries(ctx context.Context, selection memory.Selection) iter.Seq2[memory.Entry, error] {
+	return func(yield func(memory.Entry, error) bool) {
+		stopped := false
+		visit := func(r row) error {
+			if !yield(r.entry, nil) {
+				stopped = true
+				return errEnough
+			}
+			return nil
+		}
+		if s.readers.keep {
+			// The loop may well use the store, and there is but one
+			// connection: read everything before it begins.
+			var rows []row
+			err := s.eachSelected(ctx, selection, func(r row) error {
+				rows = append(rows, r)
+				return nil
+			})
+			for i := 0; err == nil && i < len(rows); i++ {
+				err = visit(rows[i])
+			}
+			if err != nil && !stopped {
+				yield(memory.Entry{}, err)
+			}
+			return
+		}
+		if err := s.eachSelected(ctx, selection, visit); err != nil && !stopped {
+			yield(memory.Entry{}, err)
+		}
+	}
+}
+
+func (s *Store) eachSelected(ctx context.Context, selection memory.Selection, visit func(row) error) error {
+	if err := selection.Validate(); err != nil {
+		return err
+	}
+	now := s.settings.Now().UTC().Round(0)
+	return s.view(ctx, func(t *tx) error {
+		selected := passing(&selection.Filter, now).and(within(s.scope))
+		if selection.After != uuid.Nil {
+			after, err := s.load(t, selection.After)
+			if err != nil {
+				return fmt.Errorf("list after %s: %w", selection.After, err)
+			}
+			selected = selected.and(where("s.position > ?", after.position))
+		}
+		return t.eachRow(func(r row) error {
+			if !selection.Matches(&r.entry, now) {
+				return nil
+			}
+			return visit(r)
+		}, selected, inOrder)
+	})
+}

@@ -1,0 +1,150 @@
+package sqlitestore
+
+import (
+	"context"
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/loopmem/loopmem/memory"
+)
+
+// pending is access book-keeping that this process owes to the store: stamps
+// of Retrieve, which always come a moment later, and touches of Recall that
+// found the lock taken. The next write of the process takes it along.
+type pending struct {
+	mu        sync.Mutex // guards everything below
+	work      backlog
+	scheduled *time.Timer // the next write for its own sake, or nil
+	closed    bool
+	writing   sync.WaitGroup // such a write that has begun
+}
+
+// backlog is a portion of book-keeping.
+type backlog struct {
+	stamps  map[int64]time.Time // the latest access by row
+	touches []touch
+}
+
+// touch is what Recall does to a row it has returned.
+type touch struct {
+	rowID     int64
+	at        time.Time
+	reinforce bool
+}
+
+func (b *backlog) empty() bool { return len(b.stamps) == 0 && len(b.touches) == 0 }
+
+func newPending() *pending { return &pending{work: backlog{stamps: make(map[int64]time.Time)}} }
+
+// take hands the backlog over to a write.
+func (p *pending) take() backlog {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	work := p.work
+	p.work = backlog{stamps: make(map[int64]time.Time)}
+	return work
+}
+
+// restore puts back what a failed write could not do.
+func (p *pending) restore(work backlog) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.work.touches = append(work.touches, p.work.touches...)
+	newer := p.work.stamps
+	p.work.stamps = work.stamps
+	maps.Copy(p.work.stamps, newer)
+}
+
+// add puts book-keeping on the backlog, and arranges that it is written soon,
+// by a call of flush, even if the process writes nothing else.
+func (p *pending) add(work backlog, flush func()) {
+	if work.empty() {
+		return
+	}
+	p.restore(work)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.scheduled != nil || p.closed {
+		return
+	}
+	p.writing.Add(1)
+	p.scheduled = time.AfterFunc(stampDelay, func() {
+		defer p.writing.Done()
+		p.mu.Lock()
+		p.scheduled = nil
+		p.mu.Unlock()
+		flush()
+	})
+}
+
+// close stops the writes for their own sake, waits for one that runs, and
+// reports whether anything is left to write.
+func (p *pending) close() bool {
+	p.mu.Lock()
+	p.closed = true
+	if p.scheduled != nil && p.scheduled.Stop() {
+		p.writing.Done()
+	}
+	p.mu.Unlock()
+	p.writing.Wait()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return !p.work.empty()
+}
+
+// putOff adds to the backlog of this process.
+func (d *database) putOff(work backlog) {
+	d.pending.add(work, func() {
+		err := d.pass(context.Background(), d.options.BusyTimeout, func(*writeTx) error { return nil })
+		if err != nil {
+			d.settings.Logger.Warn("accesses are not counted yet", "database", d.path, "error", err)
+		}
+	})
+}
+
+// applyPending does what was put off, relative to the rows as they are now.
+// Rows that have gone in the meantime, replaced ones among them, are passed
+// over: row ids are never used again.
+func (w *writeTx) applyPending(work backlog) error {
+	for rowID, at := range work.stamps {
+		_, err := w.exec(`
+			INSERT INTO access_stamp (row_id, accessed_at)
+			SELECT row_id, ?2 FROM entry WHERE row_id = ?1
+			ON CONFLICT (row_id) DO UPDATE SET accessed_at = max(accessed_at, excluded.accessed_at)`,
+			rowID, nanos(at))
+		if err != nil {
+			return err
+		}
+	}
+	for _, t := range work.touches {
+		if err := w.touchRow(t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// touchRow counts one access of a row by Recall.
+func (w *writeTx) touchRow(t touch) error {
+	var now struct {
+		Position     int64   `db:"position"`
+		Relevance    float32 `db:"relevance"`
+		Strength     float64 `db:"strength"`
+		AccessCount  uint64  `db:"access_count"`
+		LastAccessed *int64  `db:"last_accessed"`
+		LastDecayed  *int64  `db:"last_decayed"`
+	}
+	found, err := w.find(&now, `
+		SELECT position, relevance, strength, access_count, last_accessed, last_decayed
+		FROM entry_state WHERE row_id = ?`, t.rowID)
+	if !found || err != nil {
+		return err
+	}
+	e := memory.Entry{
+		Relevance: now.Relevance, Strength: now.Strength, AccessCount: now.AccessCount,
+		LastAccessed: fromOptionalNanos(now.LastAccessed), LastDecayed: fromOptionalNanos(now.LastDecayed),
+	}
+	e.Touch(t.at, t.reinforce)
+	return w.replaceState(t.rowID, now.Position, &e)
+}

@@ -1,0 +1,146 @@
+package sqlitestore
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"github.com/loopmem/loopmem/memory"
+)
+
+// Recall implements [memory.Recaller].
+func (s *Store) Recall(ctx context.Context, query memory.Query) (result memory.Recollection, err error) {
+	if err := query.Validate(); err != nil {
+		return result, fmt.Errorf("recall: %w", err)
+	}
+	r := recall{Store: s, query: &query, rowIDs: make(map[uuid.UUID]int64)}
+	now := s.settings.Now().UTC().Round(0)
+	err = s.view(ctx, func(t *tx) error {
+		r.tx = t
+		r.where = passing(&query.Filter, now).and(within(s.scope))
+		candidates, err := r.candidates()
+		if err != nil {
+			return err
+		}
+		result.Hits, err = query.Rank(now, candidates, r.follow)
+		return err
+	})
+	if err != nil {
+		return memory.Recollection{}, fmt.Errorf("recall: %w", err)
+	}
+	if len(result.Hits) == 0 {
+		return result, nil
+	}
+	touches := make([]touch, len(result.Hits))
+	for i := range result.Hits {
+		touches[i] = touch{rowID: r.rowIDs[result.Hits[i].Entry.ID], at: now, reinforce: !query.NoReinforce}
+	}
+	err = s.writeWithin(ctx, min(deferAfter, s.options.BusyTimeout), func(w *writeTx) error {
+		return w.applyPending(backlog{touches: touches})
+	})
+	if err != nil {
+		// The answer stands. What is owed for it is done with the next write.
+		s.settings.Logger.Debug("accesses are counted later", "database", s.path, "error", err)
+		s.putOff(backlog{touches: touches})
+		result.Deferred = true
+	}
+	return result, nil
+}
+
+// recall is one run of Recall on a snapshot.
+type recall struct {
+	*Store
+	*tx
+	query  *memory.Query
+	where  condition           // what the filter and the scope leave
+	rowIDs map[uuid.UUID]int64 // of all rows that were read
+}
+
+// manyPieces is from how many pieces on a word is so frequent a part of words
+// that reading every row is no slower than reading all their postings.
+const manyPieces = 256
+
+// candidates reads every row that may match; memory decides which do.
+func (r *recall) candidates() ([]memory.Candidate, error) {
+	holders, all, err := r.holders()
+	if err != nil {
+		return nil, err
+	}
+	if all {
+		return r.read(r.tx.rows(r.where, ""))
+	}
+	if len(r.query.Embedding) > 0 {
+		embedded, err := r.embedded()
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range embedded {
+			holders[id] = true
+		}
+	}
+	return r.read(r.rowsByID(slices.Sorted(maps.Keys(holders)), r.where))
+}
+
+// holders returns the rows that the text of the query matches, or reports
+// that all are to be read: there are no words to look for, or too many are
+// made of them.
+func (r *recall) holders() (rows map[int64]bool, all bool, err error) {
+	tokens := r.query.Tokens()
+	if len(tokens) == 0 {
+		return nil, true, nil
+	}
+	rows = make(map[int64]bool)
+	for _, word := range tokens {
+		pieces, err := r.pieces(word, r.query.ExactWords, manyPieces)
+		if err != nil {
+			return nil, false, err
+		}
+		if len(pieces) > manyPieces && !r.query.ExactWords {
+			return nil, true, nil
+		}
+		for _, piece := range pieces {
+			if err := r.tx.holders(rows, token(inText, piece), token(inKeyword, piece)); err != nil {
+				return nil, false, err
+			}
+		}
+	}
+	return rows, false, nil
+}
+
+// embedded returns the rows that have an embedding and pass the filter.
+func (r *recall) embedded() (rowIDs []int64, err error) {
+	err = r.collect(&rowIDs, `
+		SELECT e.row_id
+		FROM embedding JOIN entry AS e USING (row_id) JOIN entry_state AS s USING (row_id) `+
+		r.where.sql(), r.where.args...)
+	return rowIDs, err
+}
+
+// follow fetches linked entries; the filter for those is memory's.
+func (r *recall) follow(ids []uuid.UUID) ([]memory.Candidate, error) {
+	var linked []memory.Candidate
+	for _, id := range ids {
+		one, err := r.read(r.tx.rows(where("e.id = ?", id[:]).and(within(r.scope)), ""))
+		if err != nil {
+			return nil, err
+		}
+		linked = append(linked, one...)
+	}
+	return linked, nil
+}
+
+// read turns rows into candidates and remembers their row ids.
+func (r *recall) read(rows []row, err error) ([]memory.Candidate, error) {
+	if err != nil {
+		return nil, err
+	}
+	candidates := make([]memory.Candidate, len(rows))
+	for i := range rows {
+		candidates[i] = rows[i].candidate()
+		r.rowIDs[rows[i].entry.ID] = rows[i].rowID
+	}
+	return candidates, nil
+}

@@ -1,0 +1,234 @@
+package sqlitestore
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc64"
+	"math"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jmoiron/sqlx"
+
+	"github.com/loopmem/loopmem/memory"
+)
+
+// row is an entry as it is stored.
+type row struct {
+	rowID    int64
+	position int64
+	version  int64
+	entry    memory.Entry
+	// checksums as stored; see verify
+	contentSum, stateSum int64
+}
+
+func (r *row) record() memory.Record {
+	return memory.Record{Entry: r.entry, Version: uint64(r.version)}
+}
+
+func (r *row) candidate() memory.Candidate {
+	return memory.Candidate{Entry: r.entry, Position: r.position}
+}
+
+// selectRows reads whole entries; a WHERE and an ORDER BY may follow.
+const selectRows = `
+	SELECT e.row_id, e.id, e.version, e.checksum, e.created_at, e.importance, e.memory_type,
+	       e.confidentiality, e.validated, e.pinned, e.category, e.agent, e.author_user_id,
+	       e.author_tenant_id, e.tags, e.keywords, e.attributes, e.related_ids, e.source_ids,
+	       e.summary, e.memory,
+	       s.position, s.checksum, s.relevance, s.strength, s.access_count,
+	       s.last_accessed, s.last_decayed,
+	       v.vector
+	FROM entry AS e
+	JOIN entry_state AS s USING (row_id)
+	LEFT JOIN embedding AS v USING (row_id) `
+
+const inOrder = " ORDER BY s.position"
+
+// rows reads the entries that meet the condition.
+func (t *tx) rows(c condition, order string) (found []row, err error) {
+	err = t.eachRow(func(r row) error {
+		found = append(found, r)
+		return nil
+	}, c, order)
+	return found, err
+}
+
+func (t *tx) eachRow(visit func(row) error, c condition, order string) error {
+	return t.each(func(rows *sqlx.Rows) error {
+		r, err := scanRow(rows)
+		if err != nil {
+			return err
+		}
+		return visit(r)
+	}, selectRows+c.sql()+order, c.args...)
+}
+
+// rowsByID reads the rows of those row ids that exist and meet the condition.
+func (t *tx) rowsByID(rowIDs []int64, c condition) ([]row, error) {
+	list, err := json.Marshal(rowIDs)
+	if err != nil {
+		return nil, err
+	}
+	return t.rows(where("e.row_id IN (SELECT value FROM json_each(?))", string(list)).and(c), "")
+}
+
+func scanRow(rows *sqlx.Rows) (row, error) {
+	var r row
+	var created, accesses int64
+	var accessed, decayed *int64
+	var tags, keywords, attributes string
+	var related, sources, vector []byte
+	e := &r.entry
+	err := rows.Scan(
+		&r.rowID, &e.ID, &r.version, &r.contentSum, &created, &e.Importance, &e.MemoryType,
+		&e.Confidentiality, &e.Validated, &e.Pinned, &e.Category, &e.Agent, &e.AuthorUserID,
+		&e.AuthorTenantID, &tags, &keywords, &attributes, &related, &sources,
+		&e.Summary, &e.Memory,
+		&r.position, &r.stateSum, &e.Relevance, &e.Strength, &accesses,
+		&accessed, &decayed,
+		&vector,
+	)
+	if err != nil {
+		return row{}, err
+	}
+	e.CreatedAt = fromNanos(created)
+	e.AccessCount = uint64(accesses)
+	e.LastAccessed, e.LastDecayed = fromOptionalNanos(accessed), fromOptionalNanos(decayed)
+	e.Embedding = decodeVector(vector)
+	var errs [5]error
+	e.Tags, errs[0] = decodeList(tags)
+	e.Keywords, errs[1] = decodeList(keywords)
+	e.Attributes, errs[2] = decodeMap(attributes)
+	e.RelatedIDs, errs[3] = decodeIDs(related)
+	e.SourceIDs, errs[4] = decodeIDs(sources)
+	if err := errors.Join(errs[:]...); err != nil {
+		return row{}, fmt.Errorf("%w: entry %s cannot be read: %w", ErrCorrupt, e.ID, err)
+	}
+	return r, nil
+}
+
+// Times are integers everywhere: text times do not sort, and the driver would
+// store a time.Time in the form of its String method.
+func nanos(t time.Time) int64 { return t.UnixNano() }
+
+func optionalNanos(t *time.Time) *int64 {
+	if t == nil {
+		return nil
+	}
+	return new(t.UnixNano())
+}
+
+func fromNanos(n int64) time.Time { return time.Unix(0, n).UTC() }
+
+func fromOptionalNanos(n *int64) *time.Time {
+	if n == nil {
+		return nil
+	}
+	return new(fromNanos(*n))
+}
+
+// encodeList writes the most frequent list, the empty one, without the
+// encoder; so does encodeMap.
+func encodeList(list []string) string {
+	if len(list) == 0 {
+		return "[]"
+	}
+	text, _ := json.Marshal(list) // strings do not fail
+	return string(text)
+}
+
+func decodeList(text string) (list []string, err error) {
+	if text == "[]" {
+		return nil, nil
+	}
+	err = json.Unmarshal([]byte(text), &list)
+	return list, err
+}
+
+func encodeMap(m map[string]string) string {
+	if len(m) == 0 {
+		return "{}"
+	}
+	text, _ := json.Marshal(m)
+	return string(text)
+}
+
+func decodeMap(text string) (m map[string]string, err error) {
+	if text == "{}" {
+		return nil, nil
+	}
+	err = json.Unmarshal([]byte(text), &m)
+	return m, err
+}
+
+func encodeIDs(ids []uuid.UUID) []byte {
+	blob := make([]byte, 0, len(ids)*len(uuid.Nil))
+	for _, id := range ids {
+		blob = append(blob, id[:]...)
+	}
+	return blob
+}
+
+func decodeIDs(blob []byte) ([]uuid.UUID, error) {
+	if len(blob)%len(uuid.Nil) != 0 {
+		return nil, fmt.Errorf("a list of ids has %d bytes", len(blob))
+	}
+	var ids []uuid.UUID
+	for ; len(blob) > 0; blob = blob[len(uuid.Nil):] {
+		ids = append(ids, uuid.UUID(blob[:len(uuid.Nil)]))
+	}
+	return ids, nil
+}
+
+func encodeVector(vector []float32) []byte {
+	blob := make([]byte, 0, 4*len(vector))
+	for _, x := range vector {
+		blob = binary.LittleEndian.AppendUint32(blob, math.Float32bits(x))
+	}
+	return blob
+}
+
+func decodeVector(blob []byte) []float32 {
+	var vector []float32
+	for ; len(blob) >= 4; blob = blob[4:] {
+		vector = append(vector, math.Float32frombits(binary.LittleEndian.Uint32(blob)))
+	}
+	return vector
+}
+
+// SQLite's pages carry no checksum, so that a flipped bit in a text would go
+// unnoticed. Each row has its own, over all that is stored of the entry.
+var crcTable = crc64.MakeTable(crc64.ECMA)
+
+// contentSum is the checksum of what the tables entry and embedding hold: the
+// entry's JSONL form without its state.
+func contentSum(e *memory.Entry) int64 {
+	content := *e
+	content.Relevance, content.Strength, content.AccessCount = 0, 0, 0
+	content.LastAccessed, content.LastDecayed = nil, nil
+	return int64(crc64.Checksum(content.AppendJSON(nil), crcTable))
+}
+
+// stateSum is the checksum of what entry_state holds.
+func stateSum(rowID, position int64, e *memory.Entry) int64 {
+	blob := make([]byte, 0, 7*8)
+	for _, n := range []uint64{
+		uint64(rowID), uint64(position),
+		// SQLite knows no negative zero; adding zero makes it the positive one.
+		math.Float64bits(float64(e.Relevance) + 0), math.Float64bits(e.Strength + 0), e.AccessCount,
+	} {
+		blob = binary.LittleEndian.AppendUint64(blob, n)
+	}
+	for _, t := range []*time.Time{e.LastAccessed, e.LastDecayed} {
+		if t != nil {
+			blob = binary.LittleEndian.AppendUint64(blob, uint64(t.UnixNano()))
+		} else {
+			blob = append(blob, 0)
+		}
+	}
+	return int64(crc64.Checksum(blob, crcTable))
+}

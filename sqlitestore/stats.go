@@ -1,0 +1,99 @@
+package sqlitestore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+)
+
+// Stats describe a store at one moment. Counts are of what the handle sees,
+// sizes and the rest of the whole file.
+type Stats struct {
+	Entries       int            `json:"entries"`
+	ByCategory    map[string]int `json:"by_category"`
+	ByAgent       map[string]int `json:"by_agent"`
+	PendingStamps int            `json:"pending_stamps"` // accesses that the next consolidation counts
+	Archived      int            `json:"archived"`       // entries that could be restored, of all scopes
+
+	Path             string     `json:"path"`
+	FileBytes        int64      `json:"file_bytes"`
+	WALBytes         int64      `json:"wal_bytes"` // of the write-ahead log beside the file
+	SchemaVersion    int        `json:"schema_version"`
+	SQLiteVersion    string     `json:"sqlite_version"`
+	LastConsolidated *time.Time `json:"last_consolidated"`
+}
+
+// Stats counts and measures the store, on one snapshot.
+func (s *Store) Stats(ctx context.Context) (stats Stats, err error) {
+	stats.Path = s.path
+	err = s.view(ctx, func(t *tx) error {
+		visible := within(s.scope)
+		var file struct {
+			Schema        int    `db:"user_version"`
+			Engine        string `db:"engine"`
+			Consolidated  *int64 `db:"last_consolidated"`
+			PendingStamps int    `db:"pending"`
+			Archived      int    `db:"archived"`
+		}
+		err := t.get(&file, `
+			SELECT user_version, sqlite_version() AS engine, last_consolidated,
+			       (SELECT count(*) FROM access_stamp) AS pending,
+			       (SELECT count(*) FROM archive) AS archived
+			FROM store, pragma_user_version`)
+		if err != nil {
+			return err
+		}
+		stats.SchemaVersion, stats.SQLiteVersion = file.Schema, file.Engine
+		stats.LastConsolidated = fromOptionalNanos(file.Consolidated)
+		stats.PendingStamps, stats.Archived = file.PendingStamps, file.Archived
+		stats.ByCategory, err = t.countBy("category", visible)
+		if err != nil {
+			return err
+		}
+		stats.ByAgent, err = t.countBy("agent", visible)
+		for _, n := range stats.ByCategory {
+			stats.Entries += n
+		}
+		return err
+	})
+	if err != nil {
+		return Stats{}, fmt.Errorf("stats: %w", err)
+	}
+	if s.identity == nil {
+		return stats, nil
+	}
+	if stats.FileBytes, err = sizeOf(s.path); err != nil {
+		return Stats{}, err
+	}
+	stats.WALBytes, err = sizeOf(s.path + "-wal")
+	return stats, err
+}
+
+// countBy counts entries by a text column of the table entry.
+func (t *tx) countBy(column string, c condition) (map[string]int, error) {
+	var groups []struct {
+		Name  string `db:"name"`
+		Count int    `db:"count"`
+	}
+	err := t.collect(&groups, `SELECT e.`+column+` AS name, count(*) AS count FROM entry AS e `+c.sql()+` GROUP BY name`, c.args...)
+	counts := make(map[string]int, len(groups))
+	for _, g := range groups {
+		counts[g.Name] = g.Count
+	}
+	return counts, err
+}
+
+// sizeOf returns the size of a file, 0 where there is none.
+func sizeOf(path string) (int64, error) {
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
+}

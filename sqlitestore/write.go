@@ -1,0 +1,370 @@
+package sqlitestore
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/loopmem/loopmem/memory"
+)
+
+// Store implements [memory.LoopMemory].
+func (s *Store) Store(ctx context.Context, entry memory.Entry) error {
+	_, err := s.StoreBatch(ctx, []memory.Entry{entry}, memory.Replace)
+	return err
+}
+
+// StoreBatch implements [memory.BatchWriter]: one transaction for the batch.
+func (s *Store) StoreBatch(ctx context.Context, entries []memory.Entry, onConflict memory.OnConflict) (result memory.BatchResult, err error) {
+	admitted := make([]memory.Entry, len(entries))
+	for i := range entries {
+		admitted[i] = entries[i].Clone()
+		e := &admitted[i]
+		if err := e.Validate(); err != nil {
+			return result, fmt.Errorf("store %s: %w", e.ID, err)
+		}
+		if err := s.scope.Admit(e); err != nil {
+			return result, fmt.Errorf("store %s: %w", e.ID, err)
+		}
+	}
+	if len(admitted) == 0 {
+		return result, nil
+	}
+	err = s.write(ctx, func(w *writeTx) error {
+		for i := range admitted {
+			if err := w.put(s.scope, &admitted[i], onConflict, &result); err != nil {
+				return fmt.Errorf("store %s: %w", admitted[i].ID, err)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return memory.BatchResult{}, err
+	}
+	return result, nil
+}
+
+// put stores one entry and counts what became of it.
+func (w *writeTx) put(scope memory.Scope, e *memory.Entry, onConflict memory.OnConflict, result *memory.BatchResult) error {
+	var old struct {
+		RowID           int64                  `db:"row_id"`
+		Agent           string                 `db:"agent"`
+		Confidentiality memory.Confidentiality `db:"confidentiality"`
+	}
+	exists, err := w.find(&old, `SELECT row_id, agent, confidentiality FROM entry WHERE id = ?`, e.ID[:])
+	switch {
+	case err != nil:
+		return err
+	case !exists:
+		if err := w.makeRoom(); err != nil {
+			return err
+		}
+		result.Stored++
+	case onConflict == memory.Fail:
+		return fmt.Errorf("an entry of that id exists: %w", memory.ErrConflict)
+	case onConflict == memory.Keep:
+		result.Kept++
+		return nil
+	case !scope.Contains(old.Agent, old.Confidentiality):
+		return memory.ErrScope
+	default:
+		if err := w.removeRow(old.RowID); err != nil {
+			return err
+		}
+		result.Replaced++
+	}
+	return w.insert(e)
+}
+
+// insert adds the entry under a new row id at the end of insertion order.
+func (w *writeTx) insert(e *memory.Entry) error {
+	version, err := w.bump()
+	if err != nil {
+		return err
+	}
+	inserted, err := w.exec(`
+		INSERT INTO entry (version, checksum, id, created_at, importance, memory_type, confidentiality,
+		                   validated, pinned, category, agent, author_user_id, author_tenant_id, tags,
+		                   keywords, attributes, related_ids, source_ids, summary, memory)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		append([]any{version, contentSum(e), e.ID[:]}, contentOf(e)...)...)
+	if err != nil {
+		return err
+	}
+	rowID, err := inserted.LastInsertId()
+	if err != nil {
+		return err
+	}
+	position, err := w.endOfOrder()
+	if err != nil {
+		return err
+	}
+	_, err = w.exec(`
+		INSERT INTO entry_state (position, version, checksum, relevance, strength, access_count,
+		                         last_accessed, last_decayed, strength_base, fade, row_id)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		append(stateOf(rowID, position, version, e), rowID)...)
+	if err != nil {
+		return err
+	}
+	if err := w.putEmbedding(rowID, e.Embedding); err != nil {
+		return err
+	}
+	return w.reindex(rowID, e)
+}
+
+// contentOf lists the content columns of an entry that follow its id, in the
+// order of the statements that insert and update them.
+func contentOf(e *memory.Entry) []any {
+	return []any{
+		nanos(e.CreatedAt), e.Importance, int(e.MemoryType), int(e.Confidentiality),
+		e.Validated, e.Pinned, string(e.Category), e.Agent, e.AuthorUserID, e.AuthorTenantID,
+		encodeList(e.Tags), encodeList(e.Keywords), encodeMap(e.Attributes),
+		encodeIDs(e.RelatedIDs), encodeIDs(e.SourceIDs), e.Summary, e.Memory,
+	}
+}
+
+// stateOf does the same for all columns of entry_state but the key.
+func stateOf(rowID, position, version int64, e *memory.Entry) []any {
+	return []any{
+		position, version, stateSum(rowID, position, e), float64(e.Relevance), e.Strength, int64(e.AccessCount),
+		optionalNanos(e.LastAccessed), optionalNanos(e.LastDecayed), nanos(e.StrengthBase()), fadeOf(e),
+	}
+}
+
+// endOfOrder returns the next free position in insertion order.
+func (w *writeTx) endOfOrder() (position int64, err error) {
+	err = w.get(&position, `SELECT ifnull(max(position), 0) + 1 FROM entry_state`)
+	return position, err
+}
+
+func (w *writeTx) putEmbedding(rowID int64, vector []float32) error {
+	if len(vector) == 0 {
+		return nil
+	}
+	_, err := w.exec(`INSERT INTO embedding (row_id, vector) VALUES (?, ?)`, rowID, encodeVector(vector))
+	return err
+}
+
+// replaceContent writes changed content over a row, which keeps its place,
+// and brings the indexes along.
+func (w *writeTx) replaceContent(old *row, changed *memory.Entry) error {
+	version, err := w.bump()
+	if err != nil {
+		return err
+	}
+	if err := w.unindex(old.rowID, &old.entry); err != nil {
+		return err
+	}
+	_, err = w.exec(`
+		UPDATE entry
+		SET version = ?, checksum = ?, created_at = ?, importance = ?, memory_type = ?, confidentiality = ?,
+		    validated = ?, pinned = ?, category = ?, agent = ?, author_user_id = ?, author_tenant_id = ?,
+		    tags = ?, keywords = ?, attributes = ?, related_ids = ?, source_ids = ?, summary = ?, memory = ?
+		WHERE row_id = ?`,
+		append(append([]any{version, contentSum(changed)}, contentOf(changed)...), old.rowID)...)
+	if err != nil {
+		return err
+	}
+	if _, err := w.exec(`DELETE FROM embedding WHERE row_id = ?`, old.rowID); err != nil {
+		return err
+	}
+	if err := w.putEmbedding(old.rowID, changed.Embedding); err != nil {
+		return err
+	}
+	return w.reindex(old.rowID, changed)
+}
+
+// replaceState writes changed state, and a changed position, over a row.
+func (w *writeTx) replaceState(rowID, position int64, e *memory.Entry) error {
+	version, err := w.bump()
+	if err != nil {
+		return err
+	}
+	_, err = w.exec(`
+		UPDATE entry_state
+		SET position = ?, version = ?, checksum = ?, relevance = ?, strength = ?, access_count = ?,
+		    last_accessed = ?, last_decayed = ?, strength_base = ?, fade = ?
+		WHERE row_id = ?`,
+		append(stateOf(rowID, position, version, e), rowID)...)
+	return err
+}
+
+// removeRow reads a row and removes it with all that belongs to it.
+func (w *writeTx) removeRow(rowID int64) error {
+	rows, err := w.rowsByID([]int64{rowID}, condition{})
+	if err != nil || len(rows) == 0 {
+		return err
+	}
+	return w.remove(&rows[0])
+}
+
+// remove takes a row out for good: entry, state, embedding, access stamp and
+// everything in the indexes. A tombstone with nothing of its text stays.
+func (w *writeTx) remove(r *row) error {
+	version, err := w.bump()
+	if err != nil {
+		return err
+	}
+	if err := w.unindex(r.rowID, &r.entry); err != nil {
+		return err
+	}
+	// The other tables follow by their foreign keys.
+	if _, err := w.exec(`DELETE FROM entry WHERE row_id = ?`, r.rowID); err != nil {
+		return err
+	}
+	_, err = w.exec(`INSERT INTO tombstone (row_id, version) VALUES (?, ?)`, r.rowID, version)
+	return err
+}
+
+// The reasons for which an entry is archived.
+const (
+	reasonMerged  = "merged"
+	reasonPruned  = "pruned"
+	reasonEvicted = "evicted"
+)
+
+// archive removes a row, and keeps its entry where it can be restored from.
+func (w *writeTx) archive(r *row, reason string, mergedInto uuid.UUID) error {
+	var into []byte
+	if mergedInto != uuid.Nil {
+		into = mergedInto[:]
+	}
+	_, err := w.exec(`INSERT INTO archive (id, archived_at, reason, merged_into, entry) VALUES (?, ?, ?, ?, ?)`,
+		r.entry.ID[:], nanos(w.now), reason, into, string(r.entry.AppendJSON(nil)))
+	if err != nil {
+		return err
+	}
+	return w.remove(r)
+}
+
+// Update implements [memory.Recaller].
+func (s *Store) Update(ctx context.Context, id uuid.UUID, change memory.Change) (record memory.Record, err error) {
+	err = s.write(ctx, func(w *writeTx) error {
+		old, err := s.load(w.tx, id)
+		if err != nil {
+			return err
+		}
+		if change.IfVersion != 0 && change.IfVersion != uint64(old.version) {
+			return fmt.Errorf("it has version %d, not %d: %w", old.version, change.IfVersion, memory.ErrConflict)
+		}
+		changed := old.entry.Clone()
+		change.Apply(&changed, w.now)
+		changed = changed.Clone() // nothing of the caller's is kept
+		if err := changed.Validate(); err != nil {
+			return err
+		}
+		if !s.scope.Contains(changed.Agent, changed.Confidentiality) {
+			return memory.ErrScope
+		}
+		if err := w.replaceContent(&old, &changed); err != nil {
+			return err
+		}
+		record = memory.Record{Entry: changed, Version: uint64(w.version)}
+		return w.replaceState(old.rowID, old.position, &changed)
+	})
+	if err != nil {
+		return memory.Record{}, fmt.Errorf("update %s: %w", id, err)
+	}
+	return record, nil
+}
+
+// Forget implements [memory.Recaller]. What the archive has of the entry goes
+// too, also where the entry itself is gone already.
+func (s *Store) Forget(ctx context.Context, id uuid.UUID) (found bool, err error) {
+	err = s.write(ctx, func(w *writeTx) error {
+		rows, err := w.rows(where("e.id = ?", id[:]), "")
+		if err != nil {
+			return err
+		}
+		if len(rows) > 0 {
+			e := &rows[0].entry
+			if !s.scope.Contains(e.Agent, e.Confidentiality) {
+				return nil
+			}
+			found = true
+			if err := w.remove(&rows[0]); err != nil {
+				return err
+			}
+		}
+		return s.forgetArchived(w, id)
+	})
+	if err != nil {
+		return false, fmt.Errorf("forget %s: %w", id, err)
+	}
+	return found, nil
+}
+
+// Link implements [memory.Recaller].
+func (s *Store) Link(ctx context.Context, a, b uuid.UUID) error {
+	if a == b {
+		return fmt.Errorf("%w: link %s to itself; name two entries", memory.ErrInvalid, a)
+	}
+	return s.write(ctx, func(w *writeTx) error {
+		from, err := s.load(w.tx, a)
+		if err != nil {
+			return fmt.Errorf("link %s: %w", a, err)
+		}
+		to, err := s.load(w.tx, b)
+		if err != nil {
+			return fmt.Errorf("link %s: %w", b, err)
+		}
+		if err := w.relate(&from, b); err != nil {
+			return err
+		}
+		return w.relate(&to, a)
+	})
+}
+
+// relate adds one direction of a link unless it is there.
+func (w *writeTx) relate(r *row, id uuid.UUID) error {
+	changed := r.entry.Clone()
+	if !changed.Relate(id) {
+		return nil
+	}
+	return w.replaceContent(r, &changed)
+}
+
+// Prune implements [memory.Recaller].
+func (s *Store) Prune(ctx context.Context, minStrength float64, minAge time.Duration, agentPrefix string) (removed int, err error) {
+	rule := memory.PruneRule{MinStrength: minStrength, MinAge: minAge, Namespace: agentPrefix}
+	if err := rule.Validate(); err != nil {
+		return 0, fmt.Errorf("prune: %w", err)
+	}
+	err = s.write(ctx, func(w *writeTx) error {
+		rows, err := w.rows(prunable(&rule, w.now).and(within(s.scope)), "")
+		if err != nil {
+			return err
+		}
+		for i := range rows {
+			if !rule.Removes(&rows[i].entry, w.now) {
+				continue
+			}
+			if err := w.archive(&rows[i], reasonPruned, uuid.Nil); err != nil {
+				return err
+			}
+			removed++
+		}
+		return nil
+	})
+	if err != nil {
+		return 0, fmt.Errorf("prune: %w", err)
+	}
+	return removed, nil
+}
+
+// prunable is the condition of a rule; like passing, it lets a few more rows
+// pass than the rule removes.
+func prunable(rule *memory.PruneRule, now time.Time) condition {
+	if rule.MinStrength <= 0 {
+		return where("FALSE") // effective strength is never below 0
+	}
+	c := where("e.pinned = 0").and(where("e.created_at <= ?", now.Add(-rule.MinAge).UnixNano()))
+	c = c.and(where("(s.fade < ? OR s.strength_base > ?)", fadeThreshold(rule.MinStrength, now)+fadeMargin, nanos(now)))
+	if rule.Namespace != "" {
+		c = c.and(below(rule.Namespace))
+	}
+	return c
+}
