@@ -135,7 +135,8 @@ type Change struct {
 	IfVersion uint64
 }
 
-// Apply makes the change to an entry at the given time.
+// Apply makes the change to an entry at the given time. The entry shares no
+// memory with the change.
 func (c *Change) Apply(e *Entry, now time.Time) {
 	if c.Memory != nil && *c.Memory != e.Memory {
 		e.Memory = *c.Memory
@@ -152,6 +153,7 @@ func (c *Change) Apply(e *Entry, now time.Time) {
 	set(&e.Agent, c.Agent)
 	set(&e.Attributes, c.Attributes)
 	e.accessedAt(now)
+	*e = e.Clone()
 }
 
 func set[T any](field *T, value *T) {
