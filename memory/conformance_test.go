@@ -22,3 +22,7 @@ func open(t testing.TB, options ...memory.Option) memory.Backend {
 }
 
 func TestConformance(t *testing.T) { memorytest.Run(t, open) }
+
+// The reference against itself: random histories must be repeatable, or no
+// other store could be compared with it.
+func TestDifferential(t *testing.T) { memorytest.Differential(t, open, open) }

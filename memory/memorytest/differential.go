@@ -1,0 +1,211 @@
+package memorytest
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/loopmem/loopmem/memory"
+)
+
+// Differential runs random histories through two or more backends side by
+// side, by one clock, and compares every answer and what they hold in the
+// end, to the last bit; only [memory.Record.Version] is theirs to choose. It
+// expects stores that rank with package memory's own functions.
+//
+// A failure prints the shortest history found that shows it and the seed. The
+// flags -rapid.checks and -rapid.steps set the number of histories and their
+// length. Stores are emptied and used again from one history to the next.
+func Differential(t testing.TB, reference Open, others ...Open) {
+	opens := append([]Open{reference}, others...)
+	roomy := &lineup{t: t, opens: opens}
+	tight := &lineup{t: t, opens: opens, options: []memory.Option{
+		memory.WithCapacity(5),
+		memory.WithRestricted(),
+		memory.WithConsolidation(memory.Consolidation{Decay: true, HalfLife: 24 * time.Hour, Merge: true, MergeThreshold: 0.3, PruneFloor: 0.1}),
+	}}
+	rapid.Check(t, func(rt *rapid.T) {
+		l := roomy
+		if rapid.Bool().Draw(rt, "tight") {
+			l = tight
+		}
+		l.run(rt)
+	})
+}
+
+// lineup is one store of each backend, all with the same options.
+type lineup struct {
+	t       testing.TB
+	opens   []Open
+	options []memory.Option
+	clock   *clock
+	stores  []memory.Backend // nil if there are none fit for a new history
+}
+
+// run draws and runs one history. Stores that did not come through it in
+// agreement are not used again, or else the search for a shorter history
+// would start from what they disagree about.
+func (l *lineup) run(rt *rapid.T) {
+	stores := l.stores
+	l.stores = nil
+	if stores == nil {
+		l.clock = newClock()
+		for _, open := range l.opens {
+			stores = append(stores, open(l.t, append(l.options, memory.WithClock(l.clock.now))...))
+		}
+	}
+	l.clock.set(epoch)
+	h := &history{T: rt, ctx: l.t.Context(), clock: l.clock, stores: stores}
+	rt.Repeat(h.actions())
+	h.conclude()
+	h.empty()
+	l.stores = stores
+}
+
+// history is one run of random calls.
+type history struct {
+	*rapid.T
+	ctx    context.Context
+	clock  *clock
+	stores []memory.Backend
+}
+
+// same makes one call on every store, through a handle of the same scope, and
+// compares the answers with that of the first.
+func (h *history) same(call string, scope memory.Scope, answer func(memory.Backend) string) {
+	h.Helper()
+	var want string
+	for i, s := range h.stores {
+		got := answer(s.In(scope))
+		if i == 0 {
+			want = got
+		} else if got != want {
+			h.Fatalf("%s: store %d answers differently (-store 0 +store %d):\n%s", call, i, i,
+				cmp.Diff(strings.Split(want, "\n"), strings.Split(got, "\n")))
+		}
+	}
+}
+
+// action makes an action of a function that draws its arguments and returns
+// the call to make with them.
+func (h *history) action(name string, draw func(t *rapid.T) func(memory.Backend) string) func(*rapid.T) {
+	return func(t *rapid.T) {
+		h.same(name, anyScope.Draw(t, "scope"), draw(t))
+	}
+}
+
+func (h *history) actions() map[string]func(*rapid.T) {
+	ctx := h.ctx
+	actions := map[string]func(*rapid.T){
+		"advance": func(t *rapid.T) {
+			h.clock.advance(rapid.SampledFrom([]time.Duration{1, time.Second, time.Hour, 100 * time.Hour, -time.Hour}).Draw(t, "by"))
+		},
+	}
+	for name, draw := range map[string]func(t *rapid.T) func(memory.Backend) string{
+		"Store": func(t *rapid.T) func(memory.Backend) string {
+			e := anyEntry.Draw(t, "entry")
+			return func(s memory.Backend) string { return kind(s.Store(ctx, e)) }
+		},
+		"StoreBatch": func(t *rapid.T) func(memory.Backend) string {
+			entries := rapid.SliceOfN(anyEntry, 0, 6).Draw(t, "entries")
+			if rapid.IntRange(0, 9).Draw(t, "spoilt") == 0 && len(entries) > 0 {
+				entries[len(entries)-1].Memory = "\x00"
+			}
+			onConflict := rapid.SampledFrom([]memory.OnConflict{memory.Keep, memory.Replace, memory.Replace, memory.Fail}).Draw(t, "on conflict")
+			return func(s memory.Backend) string { return answer(s.StoreBatch(ctx, entries, onConflict)) }
+		},
+		"Retrieve": func(t *rapid.T) func(memory.Backend) string {
+			q, limit := query.Draw(t, "query"), rapid.IntRange(-1, 8).Draw(t, "limit")
+			return func(s memory.Backend) string { return answerRetrieve(ctx, s, q, limit) }
+		},
+		"Recall": func(t *rapid.T) func(memory.Backend) string {
+			q := anyQuery.Draw(t, "query")
+			return func(s memory.Backend) string { return answerRecall(ctx, s, q) }
+		},
+		"Get": func(t *rapid.T) func(memory.Backend) string {
+			id := anyID.Draw(t, "id")
+			return func(s memory.Backend) string { return answerRecord(s.Get(ctx, id)) }
+		},
+		"Update": func(t *rapid.T) func(memory.Backend) string {
+			id, change := anyID.Draw(t, "id"), anyChange.Draw(t, "change")
+			return func(s memory.Backend) string { return answerRecord(s.Update(ctx, id, change)) }
+		},
+		"Update by version": func(t *rapid.T) func(memory.Backend) string {
+			id, first, second := anyID.Draw(t, "id"), anyChange.Draw(t, "first"), anyChange.Draw(t, "second")
+			return func(s memory.Backend) string {
+				r, err := s.Get(ctx, id)
+				if err != nil {
+					return kind(err)
+				}
+				first, second := first, second
+				first.IfVersion, second.IfVersion = r.Version, r.Version
+				return answerRecord(s.Update(ctx, id, first)) + "\n" + answerRecord(s.Update(ctx, id, second))
+			}
+		},
+		"Forget": func(t *rapid.T) func(memory.Backend) string {
+			id := anyID.Draw(t, "id")
+			return func(s memory.Backend) string { return answer(s.Forget(ctx, id)) }
+		},
+		"Link": func(t *rapid.T) func(memory.Backend) string {
+			a, b := anyID.Draw(t, "a"), anyID.Draw(t, "b")
+			return func(s memory.Backend) string { return kind(s.Link(ctx, a, b)) }
+		},
+		"Prune": func(t *rapid.T) func(memory.Backend) string {
+			strength, age, prefix := anyStrength.Draw(t, "strength"), anyAge.Draw(t, "age"), anyPrefix.Draw(t, "prefix")
+			return func(s memory.Backend) string { return answer(s.Prune(ctx, strength, age, prefix)) }
+		},
+		"Consolidate": func(*rapid.T) func(memory.Backend) string {
+			return func(s memory.Backend) string { return answer(s.Consolidate(ctx)) }
+		},
+		"PreviewConsolidation": func(*rapid.T) func(memory.Backend) string {
+			return func(s memory.Backend) string { return answer(s.PreviewConsolidation(ctx)) }
+		},
+		"Entries": func(t *rapid.T) func(memory.Backend) string {
+			selection := memory.Selection{Filter: anyFilter.Draw(t, "filter"), After: anyAfter.Draw(t, "after")}
+			return func(s memory.Backend) string { return answerEntries(ctx, s, selection) }
+		},
+		"Resolve": func(t *rapid.T) func(memory.Backend) string {
+			name := anyName.Draw(t, "name")
+			return func(s memory.Backend) string { return answer(s.Resolve(ctx, name)) }
+		},
+		"Len": func(*rapid.T) func(memory.Backend) string {
+			return func(s memory.Backend) string { return answer(s.Len(ctx)) }
+		},
+	} {
+		actions[name] = h.action(name, draw)
+	}
+	// Histories are about stores with something in them.
+	actions["Store another"] = actions["Store"]
+	actions["StoreBatch of more"] = actions["StoreBatch"]
+	return actions
+}
+
+// conclude compares all that the stores hold, and then what a consolidation
+// makes of it: that brings pending access stamps to light.
+func (h *history) conclude() {
+	everything := func(s memory.Backend) string { return answerEntries(h.ctx, s, memory.Selection{}) }
+	h.same("the entries in the end", memory.Scope{}, everything)
+	h.same("a last Consolidate", memory.Scope{}, func(s memory.Backend) string { return answer(s.Consolidate(h.ctx)) })
+	h.same("the entries after it", memory.Scope{}, everything)
+}
+
+// empty forgets everything.
+func (h *history) empty() {
+	for i, s := range h.stores {
+		for e, err := range s.Entries(h.ctx, memory.Selection{}) {
+			if err != nil {
+				h.Fatalf("Entries of store %d: %v", i, err)
+			}
+			if found, err := s.Forget(h.ctx, e.ID); err != nil || !found {
+				h.Fatalf("Forget of a listed entry of store %d: %t, %v", i, found, err)
+			}
+		}
+		if count, err := s.Len(h.ctx); err != nil || count != 0 {
+			h.Fatalf("store %d has %d entries after all were forgotten (%v)", i, count, err)
+		}
+	}
+}
