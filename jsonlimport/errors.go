@@ -8,7 +8,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/dustin/go-humanize/english"
-	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/loopmem/loopmem/memory"
 )
@@ -47,49 +46,29 @@ func (e *LineError) Error() string {
 // lineError explains why a reader refused a line.
 func lineError(file string, l *line, err error) *LineError {
 	out := &LineError{File: file, Line: l.number, Reason: err.Error()}
+	offset := -1
 	if fault, ok := errors.AsType[*memory.DecodeError](err); ok {
-		out.Field, out.Reason = fault.Field, fault.Reason
-		offset := fault.Offset
-		if fault.Field != "" && offset >= len(bytes.TrimRight(l.text, " \t\r")) && !fault.Incomplete {
-			// A rule that the finished entry breaks: point at its value. A
-			// field that is missing is nowhere.
-			offset = valueOffset(l.text, fault.Field)
-		}
-		if offset >= 0 {
-			// The decoder has not yet passed the colon when it sees a value of
-			// the wrong kind.
-			for offset < len(l.text) && bytes.IndexByte([]byte(": \t"), l.text[offset]) >= 0 {
-				offset++
-			}
-			out.Column, out.Near = offset+1, excerpt(l.text, offset)
+		out.Field, out.Reason, offset = fault.Field, fault.Reason, fault.Offset
+		if end := len(bytes.TrimRight(l.text, " \t\r")); offset >= end && fault.Field != "" && !fault.Incomplete {
+			offset = -1 // a rule that only the finished entry breaks
 		}
 	} else if fault, ok := errors.AsType[*memory.FieldError](err); ok {
 		out.Field, out.Reason = fault.Field, fault.Reason
 	}
+	if offset < 0 {
+		value, ok := parseObject(l.text).fields[out.Field]
+		if !ok {
+			return out // the line as a whole, or a field that is not there
+		}
+		offset = value.offset
+	}
+	// A decoder has not yet passed the colon when it sees a value of the wrong
+	// kind.
+	for offset < len(l.text) && strings.IndexByte(": \t", l.text[offset]) >= 0 {
+		offset++
+	}
+	out.Column, out.Near = offset+1, excerpt(l.text, offset)
 	return out
-}
-
-// valueOffset returns where the value of a top-level field begins, or -1.
-func valueOffset(text []byte, field string) int {
-	d := jsontext.NewDecoder(bytes.NewReader(text))
-	if _, err := d.ReadToken(); err != nil {
-		return -1
-	}
-	for d.PeekKind() == jsontext.KindString {
-		key, err := d.ReadToken()
-		if err != nil {
-			return -1
-		}
-		found := key.String() == field
-		value, err := d.ReadValue()
-		if err != nil {
-			return -1
-		}
-		if found {
-			return int(d.InputOffset()) - len(value)
-		}
-	}
-	return -1
 }
 
 // excerpt returns some text around an offset, cut between characters.

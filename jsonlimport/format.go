@@ -23,11 +23,16 @@ type Format interface {
 	Detect(keys []string) bool
 	// Reader begins to read one file.
 	Reader(info FileInfo) Reader
-	// Write writes entries in this form, ends with the first error that they
-	// yield, and returns how many it wrote and what the form could not hold.
-	// It may range over the entries more than once; each time is a snapshot
-	// of its own.
-	Write(w io.Writer, entries iter.Seq2[memory.Entry, error]) (written int, lost []string, err error)
+	// Write writes entries in this form and ends with the first error that
+	// they yield. It may range over the entries more than once; each time is
+	// a snapshot of its own.
+	Write(w io.Writer, entries iter.Seq2[memory.Entry, error]) error
+	// Project returns what the form can hold of an entry: the same entry, but
+	// with the default in each field that would not come back from Write and
+	// Reader. An entry that would come back as another one gets the zero
+	// UUID. [Verify] compares projections, and [Export] reports what they
+	// lack.
+	Project(entry memory.Entry) memory.Entry
 }
 
 // Reader reads the lines of one file.
@@ -48,7 +53,7 @@ type FileInfo struct {
 }
 
 // The formats, in the order in which Detect is asked.
-var formats = []Format{Loopctl{}}
+var formats = []Format{Loopctl{}, Agent{}, Graph{}}
 
 // Formats returns the forms that can be read and written.
 func Formats() []Format { return slices.Clone(formats) }
@@ -69,8 +74,10 @@ func formatNames() string {
 	for i, f := range formats {
 		names[i] = f.Name()
 	}
-	return strings.Join(names, ", ")
+	return joinNames(names)
 }
+
+func joinNames(names []string) string { return shorten(strings.Join(names, ", ")) }
 
 // detect returns the format of a line, or nil. A line cut short or malformed
 // further on is recognized by the keys before that.

@@ -42,18 +42,20 @@ func (loopctlReader) Entries(line []byte) ([]memory.Entry, error) {
 
 func (loopctlReader) End() []string { return nil }
 
+// Project implements [Format].
+func (Loopctl) Project(entry memory.Entry) memory.Entry { return entry }
+
 // Write implements [Format].
-func (Loopctl) Write(w io.Writer, entries iter.Seq2[memory.Entry, error]) (written int, lost []string, err error) {
+func (Loopctl) Write(w io.Writer, entries iter.Seq2[memory.Entry, error]) error {
 	var line []byte
 	for entry, err := range entries {
 		if err != nil {
-			return written, nil, err
+			return err
 		}
 		line = append(entry.AppendJSON(line[:0]), '\n')
 		if _, err := w.Write(line); err != nil {
-			return written, nil, err
+			return err
 		}
-		written++
 	}
-	return written, nil, nil
+	return nil
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"hash/maphash"
 	"io"
-	"strings"
 
 	"github.com/loopmem/loopmem/memory"
 )
@@ -15,6 +14,7 @@ import (
 // item is what became of one line: entries, a fault, or a torn end.
 type item struct {
 	line    *line
+	format  Format // nil where none is known yet
 	entries []memory.Entry
 	fault   *LineError
 	torn    bool
@@ -81,7 +81,7 @@ func (sc *scanner) item(l *line) *item {
 	fault, _ := errors.AsType[*memory.DecodeError](err)
 	switch {
 	case err == nil:
-		it.entries = entries
+		it.entries, it.format = entries, sc.format
 	case fault != nil && fault.Incomplete && !l.terminated:
 		it.torn = true
 	default:
@@ -134,17 +134,17 @@ func precheck(text []byte) error {
 }
 
 // unrecognized explains a line that belongs to no form. If it is no JSON
-// either, that is the better explanation, and the strictest reader has it.
+// object either, that is the better explanation.
 func unrecognized(text []byte) error {
-	_, err := memory.DecodeJSON(text)
-	if fault, ok := errors.AsType[*memory.DecodeError](err); ok && (fault.Incomplete || fault.Field == "") {
-		return err
-	}
-	keys := topLevelKeys(text)
-	if len(keys) == 0 {
+	o := parseObject(text)
+	switch {
+	case o.err != nil:
+		return o.err
+	case len(o.names) == 0:
 		return errors.New("is an empty object; expected an entry in one of the forms " + formatNames())
+	default:
+		return fmt.Errorf("is of none of the forms %s; its keys are %s", formatNames(), joinNames(o.names))
 	}
-	return fmt.Errorf("has none of the forms %s; its keys are %s", formatNames(), shorten(strings.Join(keys, ", ")))
 }
 
 // chunk is a run of lines of one source that are stored together. Where it

@@ -174,12 +174,12 @@ func (s *source) changed() error {
 	return fmt.Errorf("%s: %w", s.Name, ErrSourceChanged)
 }
 
-// modTime is when the content dates from.
+// modTime is when the content dates from, as far as that can be stored.
 func (s *source) modTime(started time.Time) time.Time {
-	if s.spool != nil {
-		return started
+	if t := s.info.ModTime(); s.spool == nil && t.Unix() >= 0 {
+		return t.UTC()
 	}
-	return s.info.ModTime()
+	return started.UTC().Round(0)
 }
 
 // open begins to read the source and returns its text, unpacked and without
