@@ -70,7 +70,8 @@ type Recaller interface {
 
 // BatchWriter stores many entries with one write, for imports.
 type BatchWriter interface {
-	// StoreBatch stores all entries in order, or none.
+	// StoreBatch stores all entries in order, or none. Whether the entries are
+	// valid and within the scope is checked first, for all of them.
 	StoreBatch(ctx context.Context, entries []Entry, onConflict OnConflict) (BatchResult, error)
 }
 

@@ -204,16 +204,29 @@ func (s *Store) storedSince(version uint64) []Entry {
 	return stored
 }
 
+// admitted returns copies of the entries as the scope lets them in.
+func (s *Store) admitted(entries []Entry) ([]Entry, error) {
+	copies := make([]Entry, len(entries))
+	for i := range entries {
+		copies[i] = entries[i].Clone()
+		err := copies[i].Validate()
+		if err == nil {
+			err = s.scope.Admit(&copies[i])
+		}
+		if err != nil {
+			return nil, fmt.Errorf("store %s: %w", copies[i].ID, err)
+		}
+	}
+	return copies, nil
+}
+
 func (s *Store) storeAll(entries []Entry, onConflict OnConflict) (BatchResult, error) {
 	var result BatchResult
-	for i := range entries {
-		entry := entries[i].Clone()
-		if err := entry.Validate(); err != nil {
-			return result, fmt.Errorf("store %s: %w", entry.ID, err)
-		}
-		if err := s.scope.Admit(&entry); err != nil {
-			return result, fmt.Errorf("store %s: %w", entry.ID, err)
-		}
+	entries, err := s.admitted(entries)
+	if err != nil {
+		return result, err
+	}
+	for _, entry := range entries {
 		old := s.byID[entry.ID]
 		switch {
 		case old == nil:

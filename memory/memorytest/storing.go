@@ -162,6 +162,8 @@ var batchRules = []rule{
 		t.refused("StoreBatch", err, memory.ErrConflict)
 		_, err = s.StoreBatch(t.Context(), []memory.Entry{entry(3, "three"), entry(3, "tre")}, memory.Fail)
 		t.refused("StoreBatch of one id twice", err, memory.ErrConflict)
+		_, err = s.StoreBatch(t.Context(), []memory.Entry{entry(1, "uno"), entry(2, "bad\x00")}, memory.Fail)
+		t.refused("StoreBatch of a conflict and an invalid entry", err, memory.ErrInvalid)
 		s.holds(entry(1, "one"))
 		got, err := s.StoreBatch(t.Context(), []memory.Entry{entry(2, "two"), entry(3, "three")}, memory.Fail)
 		s.must("StoreBatch", err)
