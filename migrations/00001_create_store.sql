@@ -52,6 +52,7 @@ CREATE TABLE entry_state (
     checksum      INTEGER NOT NULL,
     relevance     REAL    NOT NULL,
     strength      REAL    NOT NULL,
+    zero_signs    INTEGER NOT NULL, -- which of them is -0, which REAL cannot hold: 1 relevance, 2 strength
     access_count  INTEGER NOT NULL,
     last_accessed INTEGER,
     last_decayed  INTEGER,
@@ -122,6 +123,9 @@ CREATE VIRTUAL TABLE posting USING fts5 (
     tokenize = 'ascii'
 );
 
+-- The postings one by one, as (term, doc); it holds nothing itself.
+CREATE VIRTUAL TABLE posting_instance USING fts5vocab (posting, instance);
+
 -- Which rows name an id among their related ids.
 CREATE TABLE link (
     target BLOB    NOT NULL,
@@ -134,6 +138,7 @@ PRAGMA user_version = 1;
 
 -- +goose Down
 DROP TABLE link;
+DROP TABLE posting_instance;
 DROP TABLE posting;
 DROP TABLE tag;
 DROP TABLE piece_trigram;

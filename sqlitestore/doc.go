@@ -25,8 +25,7 @@
 // # Limits
 //
 // The file must be on a local disk: SQLite's write-ahead log needs shared
-// memory among its users. SQLite knows no negative zero, so that a relevance
-// or strength of -0.0 comes back as 0.0.
+// memory among its users.
 //
 // # Inside
 //

@@ -128,23 +128,17 @@ func (w *writeTx) applyPending(work backlog) error {
 // touchRow counts one access of a row by Recall.
 func (w *writeTx) touchRow(t touch) error {
 	var now struct {
-		Position     int64   `db:"position"`
-		Relevance    float32 `db:"relevance"`
-		Strength     float64 `db:"strength"`
-		AccessCount  uint64  `db:"access_count"`
-		LastAccessed *int64  `db:"last_accessed"`
-		LastDecayed  *int64  `db:"last_decayed"`
+		state
+		Position int64 `db:"position"`
 	}
 	found, err := w.find(&now, `
-		SELECT position, relevance, strength, access_count, last_accessed, last_decayed
+		SELECT position, relevance, strength, zero_signs, access_count, last_accessed, last_decayed
 		FROM entry_state WHERE row_id = ?`, t.rowID)
 	if !found || err != nil {
 		return err
 	}
-	e := memory.Entry{
-		Relevance: now.Relevance, Strength: now.Strength, AccessCount: now.AccessCount,
-		LastAccessed: fromOptionalNanos(now.LastAccessed), LastDecayed: fromOptionalNanos(now.LastDecayed),
-	}
+	var e memory.Entry
+	now.fill(&e)
 	e.Touch(t.at, t.reinforce)
 	return w.replaceState(t.rowID, now.Position, &e)
 }

@@ -39,7 +39,7 @@ const selectRows = `
 	       e.confidentiality, e.validated, e.pinned, e.category, e.agent, e.author_user_id,
 	       e.author_tenant_id, e.tags, e.keywords, e.attributes, e.related_ids, e.source_ids,
 	       e.summary, e.memory,
-	       s.position, s.checksum, s.relevance, s.strength, s.access_count,
+	       s.position, s.checksum, s.relevance, s.strength, s.zero_signs, s.access_count,
 	       s.last_accessed, s.last_decayed,
 	       v.vector
 	FROM entry AS e
@@ -78,8 +78,8 @@ func (t *tx) rowsByID(rowIDs []int64, c condition) ([]row, error) {
 
 func scanRow(rows *sqlx.Rows) (row, error) {
 	var r row
-	var created, accesses int64
-	var accessed, decayed *int64
+	var created int64
+	var now state
 	var tags, keywords, attributes string
 	var related, sources, vector []byte
 	e := &r.entry
@@ -88,16 +88,15 @@ func scanRow(rows *sqlx.Rows) (row, error) {
 		&e.Confidentiality, &e.Validated, &e.Pinned, &e.Category, &e.Agent, &e.AuthorUserID,
 		&e.AuthorTenantID, &tags, &keywords, &attributes, &related, &sources,
 		&e.Summary, &e.Memory,
-		&r.position, &r.stateSum, &e.Relevance, &e.Strength, &accesses,
-		&accessed, &decayed,
+		&r.position, &r.stateSum, &now.Relevance, &now.Strength, &now.ZeroSigns, &now.AccessCount,
+		&now.LastAccessed, &now.LastDecayed,
 		&vector,
 	)
 	if err != nil {
 		return row{}, err
 	}
 	e.CreatedAt = fromNanos(created)
-	e.AccessCount = uint64(accesses)
-	e.LastAccessed, e.LastDecayed = fromOptionalNanos(accessed), fromOptionalNanos(decayed)
+	now.fill(e)
 	e.Embedding = decodeVector(vector)
 	var errs [5]error
 	e.Tags, errs[0] = decodeList(tags)
@@ -109,6 +108,45 @@ func scanRow(rows *sqlx.Rows) (row, error) {
 		return row{}, fmt.Errorf("%w: entry %s cannot be read: %w", ErrCorrupt, e.ID, err)
 	}
 	return r, nil
+}
+
+// state is what the table entry_state holds of an entry.
+type state struct {
+	Relevance    float32 `db:"relevance"`
+	Strength     float64 `db:"strength"`
+	ZeroSigns    int     `db:"zero_signs"`
+	AccessCount  uint64  `db:"access_count"`
+	LastAccessed *int64  `db:"last_accessed"`
+	LastDecayed  *int64  `db:"last_decayed"`
+}
+
+// fill sets the state of the entry.
+func (s *state) fill(e *memory.Entry) {
+	e.Relevance, e.Strength, e.AccessCount = s.Relevance, s.Strength, s.AccessCount
+	e.LastAccessed, e.LastDecayed = fromOptionalNanos(s.LastAccessed), fromOptionalNanos(s.LastDecayed)
+	if s.ZeroSigns&relevanceSign != 0 {
+		e.Relevance = float32(math.Copysign(float64(e.Relevance), -1))
+	}
+	if s.ZeroSigns&strengthSign != 0 {
+		e.Strength = math.Copysign(e.Strength, -1)
+	}
+}
+
+// The bits of zero_signs. SQLite stores a REAL of -0.0 as the integer 0, and
+// an export would then not be the file that was imported.
+const (
+	relevanceSign = 1 << iota
+	strengthSign
+)
+
+func zeroSigns(e *memory.Entry) (signs int) {
+	if e.Relevance == 0 && math.Signbit(float64(e.Relevance)) {
+		signs |= relevanceSign
+	}
+	if e.Strength == 0 && math.Signbit(e.Strength) {
+		signs |= strengthSign
+	}
+	return signs
 }
 
 // Times are integers everywhere: text times do not sort, and the driver would
@@ -218,8 +256,7 @@ func stateSum(rowID, position int64, e *memory.Entry) int64 {
 	blob := make([]byte, 0, 7*8)
 	for _, n := range []uint64{
 		uint64(rowID), uint64(position),
-		// SQLite knows no negative zero; adding zero makes it the positive one.
-		math.Float64bits(float64(e.Relevance) + 0), math.Float64bits(e.Strength + 0), e.AccessCount,
+		math.Float64bits(float64(e.Relevance)), math.Float64bits(e.Strength), e.AccessCount,
 	} {
 		blob = binary.LittleEndian.AppendUint64(blob, n)
 	}

@@ -102,9 +102,9 @@ func (w *writeTx) insert(e *memory.Entry) error {
 		return err
 	}
 	_, err = w.exec(`
-		INSERT INTO entry_state (position, version, checksum, relevance, strength, access_count,
+		INSERT INTO entry_state (position, version, checksum, relevance, strength, zero_signs, access_count,
 		                         last_accessed, last_decayed, strength_base, fade, row_id)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		append(stateOf(rowID, position, version, e), rowID)...)
 	if err != nil {
 		return err
@@ -129,7 +129,8 @@ func contentOf(e *memory.Entry) []any {
 // stateOf does the same for all columns of entry_state but the key.
 func stateOf(rowID, position, version int64, e *memory.Entry) []any {
 	return []any{
-		position, version, stateSum(rowID, position, e), float64(e.Relevance), e.Strength, int64(e.AccessCount),
+		position, version, stateSum(rowID, position, e),
+		float64(e.Relevance), e.Strength, zeroSigns(e), int64(e.AccessCount),
 		optionalNanos(e.LastAccessed), optionalNanos(e.LastDecayed), nanos(e.StrengthBase()), fadeOf(e),
 	}
 }
@@ -185,7 +186,7 @@ func (w *writeTx) replaceState(rowID, position int64, e *memory.Entry) error {
 	}
 	_, err = w.exec(`
 		UPDATE entry_state
-		SET position = ?, version = ?, checksum = ?, relevance = ?, strength = ?, access_count = ?,
+		SET position = ?, version = ?, checksum = ?, relevance = ?, strength = ?, zero_signs = ?, access_count = ?,
 		    last_accessed = ?, last_decayed = ?, strength_base = ?, fade = ?
 		WHERE row_id = ?`,
 		append(stateOf(rowID, position, version, e), rowID)...)

@@ -1,0 +1,51 @@
+package sqlitestore_test
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"testing"
+
+	"github.com/loopmem/loopmem/memory"
+	"github.com/loopmem/loopmem/memory/memorytest"
+	"github.com/loopmem/loopmem/sqlitestore"
+)
+
+func openFile(t testing.TB, options ...memory.Option) memory.Backend {
+	t.Helper()
+	store, err := sqlitestore.Open(t.Context(), filepath.Join(t.TempDir(), "memory.db"), sqlitestore.Options{}, options...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { closeStore(t, store) })
+	return store
+}
+
+func openInMemory(t testing.TB, options ...memory.Option) memory.Backend {
+	t.Helper()
+	store, err := sqlitestore.OpenInMemory(t.Context(), options...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { closeStore(t, store) })
+	return store
+}
+
+// closeStore ends a test's store: whatever the test did to it, every row and
+// every index must be sound.
+func closeStore(t testing.TB, store *sqlitestore.Store) {
+	t.Helper()
+	problems, err := store.Check(context.Background())
+	if err != nil && !errors.Is(err, memory.ErrClosed) {
+		t.Errorf("check: %v", err)
+	}
+	for _, problem := range problems {
+		t.Errorf("the database is not sound: %s", problem)
+	}
+	if err := store.Close(); err != nil {
+		t.Errorf("close: %v", err)
+	}
+}
+
+func TestConformanceFile(t *testing.T)     { memorytest.Run(t, openFile) }
+func TestConformanceInMemory(t *testing.T) { memorytest.Run(t, openInMemory) }
