@@ -146,3 +146,6 @@ func wantFiles(tb testing.TB, path string, want ...string) {
 		tb.Errorf("other files in the directory (-want +got):\n%s", diff)
 	}
 }
+
+// overwrite changes the content of a file in place.
+func overwrite(path, content string) error { return os.WriteFile(path, []byte(content), 0o600) }

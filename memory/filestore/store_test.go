@@ -285,10 +285,10 @@ func TestForeignChanges_AreNotWrittenOver(t *testing.T) {
 	foreign := jsonl(numbered(9, "written by another program"))
 	for name, change := range map[string]func(path string) error{
 		"appended": func(path string) error {
-			return os.WriteFile(path, []byte(jsonl(three()...)+foreign), 0o600)
+			return overwrite(path, jsonl(three()...)+foreign)
 		},
 		"replaced by one of the same length": func(path string) error {
-			if err := os.WriteFile(path+".new", []byte(jsonl(three()...)), 0o600); err != nil {
+			if err := overwrite(path+".new", jsonl(three()...)); err != nil {
 				return err
 			}
 			return os.Rename(path+".new", path)
