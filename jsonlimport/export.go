@@ -26,8 +26,8 @@ type ExportReport struct {
 
 // Export writes the selected entries in insertion order, as one consistent
 // snapshot of the store, whatever others write meanwhile. (The agent form
-// takes a second snapshot, only to look up original ids.) Exporting what an
-// export was imported from gives the same bytes.
+// takes a second snapshot, only to look up original ids.) A [Loopctl] export,
+// imported into an empty store, exports to the same bytes.
 //
 // A caller that writes a file should let it appear under its name only when
 // Export has succeeded.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/maphash"
+	"os"
 	"time"
 
 	"github.com/google/uuid"
@@ -113,10 +114,14 @@ func (r *run) validateSource(ctx context.Context, s *source, progress *phaseMete
 			r.report.warn(s.Name, "the torn last line of %d bytes was dropped", len(it.line.raw))
 		case it.fault != nil && r.opts.SkipMalformed:
 			r.report.skip(it.fault)
-			if !r.opts.DryRun {
-				if err := rejected.add(it.line, it.rest); err != nil {
-					return err
-				}
+			if r.opts.DryRun {
+				break
+			}
+			if err := r.sparesSources(rejected.path); err != nil {
+				return err
+			}
+			if err := rejected.add(it.line, it.rest); err != nil {
+				return err
 			}
 		case it.fault != nil:
 			r.malformed.add(it.fault, r.opts.MaxErrors)
@@ -147,6 +152,21 @@ func (r *run) validateSource(ctx context.Context, s *source, progress *phaseMete
 	r.report.Files = append(r.report.Files, file)
 	for _, note := range notes {
 		r.report.warn(s.Name, "%s", note)
+	}
+	return nil
+}
+
+// sparesSources fails if a file of rejected lines would take the place of an
+// input, as can happen where a pattern matches what a former import left.
+func (r *run) sparesSources(path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil // there is no such file, or creating it will tell
+	}
+	for _, s := range r.sources {
+		if s.spool == nil && os.SameFile(info, s.info) {
+			return fileError(path, memory.ErrInvalid, "is an input, and skipped lines of another would replace it; move it elsewhere")
+		}
 	}
 	return nil
 }

@@ -128,7 +128,11 @@ func (s *source) copy(ctx context.Context, stream io.Reader, tempDir string, pro
 	os.Remove(spool.Name())
 	done := make(chan error, 1)
 	go func() {
-		_, err := io.Copy(spool, &meter{in: stream, report: progress})
+		_, err := io.Copy(spool, &meter{in: stream, report: func(n int64) {
+			if ctx.Err() == nil {
+				progress(n)
+			}
+		}})
 		done <- err
 	}()
 	select {
