@@ -29,7 +29,9 @@ type Problem struct {
 // It changes nothing and blocks nobody; the time it takes grows with the
 // store, and it holds one snapshot for that long.
 func (s *Store) Check(ctx context.Context) (problems []Problem, err error) {
-	err = s.view(ctx, func(t *tx) error {
+	// SQLite's check of an FTS5 table trusts what the connection remembers of
+	// it, and calls it damage when another connection has written since.
+	err = s.viewFresh(ctx, func(t *tx) error {
 		c := check{tx: t, problems: &problems, seed: maphash.MakeSeed()}
 		for _, step := range []func() error{c.pages, c.references, c.rows, c.vocabulary, c.trigrams, c.postings, c.links} {
 			if err := step(); err != nil {

@@ -10,21 +10,42 @@ import (
 
 // view runs a read in a transaction of its own, so that everything it reads
 // belongs to one state of the store.
-func (d *database) view(ctx context.Context, read func(*tx) error) (err error) {
+func (d *database) view(ctx context.Context, read func(*tx) error) error {
 	if err := d.enter(); err != nil {
 		return err
 	}
 	defer d.leave()
-	conn, err := d.readers.acquire(ctx)
+	return d.viewOn(ctx, d.readers, read)
+}
+
+// viewFresh is view on a connection of its own that has read nothing before.
+func (d *database) viewFresh(ctx context.Context, read func(*tx) error) (err error) {
+	if d.readers.keep {
+		return d.view(ctx, read)
+	}
+	if err := d.enter(); err != nil {
+		return err
+	}
+	defer d.leave()
+	fresh, err := d.connect(1, "_query_only=1")
 	if err != nil {
 		return err
 	}
-	defer func() { d.readers.release(conn, ctx.Err() != nil) }()
+	defer func() { err = errors.Join(err, fresh.close()) }()
+	return d.viewOn(ctx, fresh, read)
+}
+
+func (d *database) viewOn(ctx context.Context, readers *pool, read func(*tx) error) (err error) {
+	conn, err := readers.acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { readers.release(conn, ctx.Err() != nil) }()
 
 	// Reads may be interrupted where they stand: nothing can be left half
 	// done. Only the in-memory database must not lose its connection.
 	run := ctx
-	if d.readers.keep {
+	if readers.keep {
 		run = context.WithoutCancel(ctx)
 	}
 	if err := conn.run(run, "BEGIN"); err != nil {
@@ -86,6 +107,8 @@ func (d *database) pass(ctx context.Context, timeout time.Duration, change func(
 	}
 	if err := conn.run(wait, "BEGIN IMMEDIATE"); err != nil {
 		interrupted = wait.Err() != nil
+		// The wait may have ended in the moment in which the transaction began.
+		_ = conn.run(context.WithoutCancel(ctx), "ROLLBACK")
 		return busy(ctx, d.path, err)
 	}
 	return d.transact(ctx, conn, change)
