@@ -186,20 +186,25 @@ func (r *run) count(ctx context.Context, s *source, l *line, id uuid.UUID) error
 	}
 	_, err := r.lookup(ctx, id)
 	exists := err == nil
-	switch {
-	case err != nil && !errors.Is(err, memory.ErrNotFound):
+	if err != nil && !errors.Is(err, memory.ErrNotFound) {
 		return fmt.Errorf("nothing was stored: %w", err)
-	case exists && r.opts.OnConflict == memory.Fail:
+	}
+	if exists && r.opts.OnConflict == memory.Fail {
 		r.conflicts.add(&LineError{
 			File: s.Name, Line: l.number, Field: "id",
 			Reason: fmt.Sprintf("%s is in the store already", id),
 		}, r.opts.MaxErrors)
-	case exists && r.opts.OnConflict == memory.Keep:
-		r.report.Existing++
-	case exists:
+	}
+	if !r.opts.DryRun {
+		return nil // the store itself will count
+	}
+	switch {
+	case !exists:
+		r.report.Imported++
+	case r.opts.OnConflict == memory.Replace:
 		r.report.Replaced++
 	default:
-		r.report.Imported++
+		r.report.Existing++
 	}
 	return nil
 }

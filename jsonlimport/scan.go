@@ -8,6 +8,8 @@ import (
 	"hash/maphash"
 	"io"
 
+	"github.com/dustin/go-humanize/english"
+
 	"github.com/loopmem/loopmem/memory"
 )
 
@@ -59,7 +61,7 @@ func (s *source) scan(ctx context.Context, opts *Options, info FileInfo, progres
 		}
 		if sc.reader == nil && bytes.HasPrefix(bytes.TrimLeft(line.text, " \t\r"), []byte("[")) {
 			return nil, nil, fileError(s.Name, memory.ErrInvalid,
-				"line %d begins a JSON array, and JSONL wants one object a line: jq -c '.[]' %s > %[2]s.jsonl", line.number, s.Name)
+				"line %d begins a JSON array, and JSONL wants one object a line: jq -c '.[]' %s > %s", line.number, s.word(""), s.word(".jsonl"))
 		}
 		if err := visit(sc.item(line)); err != nil {
 			return nil, nil, err
@@ -113,7 +115,7 @@ func precheck(text []byte) error {
 		return &memory.DecodeError{Offset: offset, Reason: reason}
 	}
 	if i := bytes.IndexByte(text, 0); i >= 0 {
-		return fault(i, fmt.Sprintf("holds %d NUL bytes, as a crash or a sparse copy leaves them", bytes.Count(text, []byte{0})))
+		return fault(i, fmt.Sprintf("holds %s, as a crash or a sparse copy leaves them", english.Plural(bytes.Count(text, []byte{0}), "NUL byte", "")))
 	}
 	for _, marker := range []string{"<<<<<<<", "|||||||", "=======", ">>>>>>>"} {
 		if bytes.HasPrefix(text, []byte(marker)) {

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/loopmem/loopmem/memory"
 )
@@ -178,6 +179,21 @@ func (s *source) changed() error {
 	return fmt.Errorf("%s: %w", s.Name, ErrSourceChanged)
 }
 
+// word returns the name with a suffix, quoted for a shell, for commands that
+// a user may copy.
+func (s *source) word(suffix string) string {
+	if s.spool != nil {
+		return "FILE" + suffix
+	}
+	name := s.Name + suffix
+	if strings.IndexFunc(name, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("/._-+:@%,", r)
+	}) < 0 {
+		return name
+	}
+	return "'" + strings.ReplaceAll(name, "'", `'\''`) + "'"
+}
+
 // modTime is when the content dates from, as far as that can be stored.
 func (s *source) modTime(started time.Time) time.Time {
 	if t := s.info.ModTime(); s.spool == nil && t.Unix() >= 0 {
@@ -245,7 +261,7 @@ func (s *source) foreign(start []byte) string {
 		{"\x00{", "UTF-16BE"},
 	} {
 		if bytes.HasPrefix(start, []byte(encoding.start)) {
-			return fmt.Sprintf("is %s text; JSONL is UTF-8: iconv -f %[1]s -t UTF-8 %[2]s > %[2]s.utf8", encoding.name, s.Name)
+			return fmt.Sprintf("is %s text; JSONL is UTF-8: iconv -f %[1]s -t UTF-8 %[2]s > %[3]s", encoding.name, s.word(""), s.word(".utf8"))
 		}
 	}
 	for _, other := range []struct{ start, what string }{
@@ -267,7 +283,7 @@ func (s *source) readError(err error) error {
 	_, corrupt := errors.AsType[flate.CorruptInputError](err)
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return fileError(s.Name, err, "is cut short: the gzip data ends early. Get a whole copy, or take what is there: gzip -dc %s", s.Name)
+		return fileError(s.Name, err, "is cut short: the gzip data ends early. Get a whole copy, or take what is there: gzip -dc %s", s.word(""))
 	case corrupt, errors.Is(err, gzip.ErrChecksum), errors.Is(err, gzip.ErrHeader):
 		return fileError(s.Name, err, "is damaged: %v", err)
 	default:
