@@ -57,8 +57,11 @@ CREATE TABLE entry_state (
     last_accessed INTEGER,
     last_decayed  INTEGER,
     strength_base INTEGER NOT NULL, -- last_accessed, or else the entry's created_at
-    fade          REAL    NOT NULL  -- orders rows as their effective strength does, at any time
+    fade          REAL    NOT NULL, -- orders rows as their effective strength does, at any time
+    -- The relevance as Retrieve counts it.
+    ranked REAL GENERATED ALWAYS AS (CASE WHEN relevance BETWEEN 0 AND 1 THEN relevance ELSE 0 END) VIRTUAL
 ) STRICT;
+CREATE INDEX entry_state_by_relevance ON entry_state (ranked DESC, position);
 CREATE INDEX entry_state_by_fade ON entry_state (fade);
 CREATE INDEX entry_state_by_strength_base ON entry_state (strength_base);
 

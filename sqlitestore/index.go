@@ -198,11 +198,14 @@ func trigrams(word string) string {
 	return strings.Join(sortedSet(terms), " AND ")
 }
 
+// postings reads the rows that hold a token.
+const postings = `SELECT rowid FROM posting WHERE posting MATCH ?`
+
 // holders adds to found the rows that hold any of the tokens.
 func (t *tx) holders(found map[int64]bool, tokens ...string) error {
 	for _, token := range tokens {
 		var rowIDs []int64
-		if err := t.collect(&rowIDs, `SELECT rowid FROM posting WHERE posting MATCH ?`, token); err != nil {
+		if err := t.collect(&rowIDs, postings, token); err != nil {
 			return err
 		}
 		for _, id := range rowIDs {

@@ -1,11 +1,15 @@
 package sqlitestore
 
 import (
-	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
+	"maps"
+	"math"
 	"slices"
 	"time"
+
+	"github.com/jmoiron/sqlx"
 
 	"github.com/loopmem/loopmem/memory"
 )
@@ -16,36 +20,332 @@ func (s *Store) Retrieve(ctx context.Context, query string, limit int) ([]memory
 	if limit < 0 {
 		return nil, fmt.Errorf("%w: limit is %d; it must not be negative", memory.ErrInvalid, limit)
 	}
-	type result struct {
-		memory.Match
-		rowID int64
+	if limit == 0 {
+		return nil, ctx.Err()
 	}
-	q := memory.NewRetrieveQuery(query)
-	var results []result
-	visible := within(s.scope)
+	r := retrieval{query: memory.NewRetrieveQuery(query), visible: within(s.scope), best: best{limit: limit}}
 	if !s.settings.Restricted {
-		visible = visible.and(where("e.confidentiality < ?", int(memory.Restricted)))
+		r.visible = r.visible.and(where("e.confidentiality < ?", int(memory.Restricted)))
 	}
-	err := s.view(ctx, func(t *tx) error {
-		return t.eachRow(func(r row) error {
-			results = append(results, result{q.Match(&r.entry), r.rowID})
-			return nil
-		}, visible, inOrder)
+	var rows map[int64]row
+	err := s.view(ctx, func(t *tx) (err error) {
+		r.tx = t
+		if err := r.run(); err != nil {
+			return err
+		}
+		rows, err = r.fetch()
+		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("retrieve: %w", err)
 	}
-	slices.SortStableFunc(results, func(a, b result) int { return cmp.Compare(b.Score, a.Score) })
-	results = results[:min(limit, len(results))]
 	now := s.settings.Now().UTC().Round(0)
 	stamps := make(map[int64]time.Time)
-	matches := make([]memory.Match, len(results))
-	for i, r := range results {
-		matches[i] = r.Match
-		if r.Matched {
-			stamps[r.rowID] = now
+	var matches []memory.Match
+	for _, hit := range r.best.ranked() {
+		matches = append(matches, memory.Match{Entry: rows[hit.rowID].entry, Score: hit.score, Matched: hit.matched})
+		if hit.matched {
+			stamps[hit.rowID] = now
 		}
 	}
 	s.putOff(backlog{stamps: stamps})
 	return matches, nil
+}
+
+// retrieval is one run of Retrieve on a snapshot. There are two ways to the
+// best rows, and neither looks at all of them:
+//
+//   - From the index: the rows that hold a word or a tag, counted word by
+//     word, and the most relevant others to fill the result. The cost grows
+//     with the number of rows that match.
+//   - By relevance: the rows in that order, until no later one can be better
+//     than those found. The cost grows with the number of rows before enough
+//     have matched, which is small where many match.
+//
+// For a word in a share p of N rows, that is about p*N rows against limit/p;
+// taking the smaller never costs more than the square root of limit*N.
+type retrieval struct {
+	*tx
+	query   memory.RetrieveQuery
+	visible condition
+	best    best
+
+	words []word
+	tags  []int64 // ids of the tags that contain the phrase
+}
+
+// word is a distinct word of the query.
+type word struct {
+	text   string
+	weight int     // how often the query has it
+	pieces []int64 // the pieces that contain it
+	broad  bool    // there are too many to list
+}
+
+func (r *retrieval) run() error {
+	if err := r.lookUp(); err != nil {
+		return err
+	}
+	budget, err := r.walkBudget()
+	if err != nil {
+		return err
+	}
+	if hits, all, err := r.hits(budget); err != nil {
+		return err
+	} else if all {
+		return r.fromIndex(hits)
+	}
+	// Many rows match, so the walk will probably be short. If it is not, all
+	// the postings are read after all, unless some word is too broad for it.
+	broad := slices.ContainsFunc(r.words, func(w word) bool { return w.broad })
+	if broad {
+		budget = math.MaxInt
+	}
+	if done, err := r.byRelevance(budget); done || err != nil {
+		return err
+	}
+	hits, _, err := r.hits(math.MaxInt)
+	if err != nil {
+		return err
+	}
+	return r.fromIndex(hits)
+}
+
+// lookUp finds the words of the query in the vocabulary, and its phrase among
+// the tags.
+func (r *retrieval) lookUp() error {
+	for _, text := range r.query.Words {
+		if i := slices.IndexFunc(r.words, func(w word) bool { return w.text == text }); i >= 0 {
+			r.words[i].weight++
+			continue
+		}
+		pieces, err := r.pieces(text, false, manyPieces)
+		if err != nil {
+			return err
+		}
+		r.words = append(r.words, word{text: text, weight: 1, pieces: pieces, broad: len(pieces) > manyPieces})
+	}
+	if r.query.Phrase == "" {
+		return nil
+	}
+	return r.collect(&r.tags, `SELECT tag_id FROM tag WHERE instr(lowered, ?)`, r.query.Phrase)
+}
+
+// walkBudget is how many rows a walk by relevance may look at before reading
+// the postings would have been cheaper, given how many rows there are.
+func (r *retrieval) walkBudget() (int, error) {
+	var highest int64 // close enough to the number of rows, and free
+	err := r.get(&highest, `SELECT ifnull(max(position), 0) FROM entry_state`)
+	const atLeast = 100
+	return max(atLeast, 2*int(math.Sqrt(float64(r.best.limit)*float64(highest)))), err
+}
+
+// hit is what the index says of a row.
+type hit struct {
+	weight int // of the words it holds
+	tag    bool
+	last   int // the latest word counted, so that none counts twice
+}
+
+// hits reads the postings of all words and tags. It gives up, and reports
+// false, at a broad word or when there are more than limit.
+func (r *retrieval) hits(limit int) (found map[int64]*hit, all bool, err error) {
+	found = make(map[int64]*hit)
+	read := 0
+	count := func(token string, visit func(*hit)) error {
+		return r.each(func(rows *sqlx.Rows) error {
+			if read++; read > limit {
+				return errEnough
+			}
+			var rowID int64
+			if err := rows.Scan(&rowID); err != nil {
+				return err
+			}
+			h := found[rowID]
+			if h == nil {
+				h = &hit{last: -1}
+				found[rowID] = h
+			}
+			visit(h)
+			return nil
+		}, postings, token)
+	}
+	for i, w := range r.words {
+		if w.broad {
+			return nil, false, nil
+		}
+		for _, piece := range w.pieces {
+			err := count(token(inText, piece), func(h *hit) {
+				if h.last != i {
+					h.last = i
+					h.weight += w.weight
+				}
+			})
+			if err != nil {
+				return nil, false, ifNotEnough(err)
+			}
+		}
+	}
+	for _, tag := range r.tags {
+		if err := count(token(inTags, tag), func(h *hit) { h.tag = true }); err != nil {
+			return nil, false, ifNotEnough(err)
+		}
+	}
+	return found, true, nil
+}
+
+func ifNotEnough(err error) error {
+	if err == errEnough {
+		return nil
+	}
+	return err
+}
+
+// fromIndex ranks the rows that match by what the index says of them, and
+// fills up with the most relevant of the others.
+func (r *retrieval) fromIndex(hits map[int64]*hit) error {
+	r.best.rows = nil
+	ids, err := json.Marshal(slices.Collect(maps.Keys(hits)))
+	if err != nil {
+		return err
+	}
+	among := where("s.row_id IN (SELECT value FROM json_each(?))", string(ids)).and(r.visible)
+	err = r.each(func(rows *sqlx.Rows) error {
+		var c scored
+		var relevance float32
+		if err := rows.Scan(&c.rowID, &c.position, &relevance); err != nil {
+			return err
+		}
+		h := hits[c.rowID]
+		c.score, c.matched = r.query.Score(relevance, r.overlap(h.weight), h.tag), true
+		r.best.add(c)
+		return nil
+	}, `
+		SELECT s.row_id, s.position, s.relevance
+		FROM entry_state AS s CROSS JOIN entry AS e USING (row_id) `+among.sql(), among.args...)
+	if err != nil {
+		return err
+	}
+	end := r.endOfWalk(0, false)
+	return ifNotEnough(r.each(func(rows *sqlx.Rows) error {
+		var c scored
+		var relevance float32
+		if err := rows.Scan(&c.rowID, &c.position, &relevance); err != nil {
+			return err
+		}
+		if ended, err := end(c.position, relevance); err != nil {
+			return err
+		} else if ended {
+			return errEnough
+		}
+		if hits[c.rowID] == nil {
+			c.score = r.query.Score(relevance, 0, false)
+			r.best.add(c)
+		}
+		return nil
+	}, `
+		SELECT s.row_id, s.position, s.ranked
+		FROM entry_state AS s CROSS JOIN entry AS e USING (row_id) `+r.visible.sql()+mostRelevantFirst,
+		r.visible.args...))
+}
+
+const mostRelevantFirst = ` ORDER BY s.ranked DESC, s.position`
+
+// byRelevance ranks rows by their texts in the order of their relevance. It
+// reports whether it came to an end within the budget.
+func (r *retrieval) byRelevance(budget int) (done bool, err error) {
+	end := r.endOfWalk(r.highestOverlap(), len(r.tags) > 0)
+	err = r.each(func(rows *sqlx.Rows) error {
+		var c scored
+		var relevance float32
+		var text, tags string
+		if err := rows.Scan(&c.rowID, &c.position, &relevance, &text, &tags); err != nil {
+			return err
+		}
+		if done, err = end(c.position, relevance); err != nil {
+			return err
+		} else if done {
+			return errEnough
+		}
+		if budget--; budget < 0 {
+			return errEnough
+		}
+		list, err := decodeList(tags)
+		if err != nil {
+			return err
+		}
+		overlap := r.query.Overlap(memory.Lower(text))
+		tag := r.query.TagMatches(list)
+		c.score, c.matched = r.query.Score(relevance, overlap, tag), overlap > 0 || tag
+		r.best.add(c)
+		return nil
+	}, `
+		SELECT s.row_id, s.position, s.ranked, e.memory, e.tags
+		FROM entry_state AS s CROSS JOIN entry AS e USING (row_id) `+r.visible.sql()+mostRelevantFirst,
+		r.visible.args...)
+	return done || err == nil, ifNotEnough(err)
+}
+
+// highestOverlap is that of an entry with every word that any entry has.
+func (r *retrieval) highestOverlap() float32 {
+	weight := 0
+	for _, w := range r.words {
+		if len(w.pieces) > 0 {
+			weight += w.weight
+		}
+	}
+	return r.overlap(weight)
+}
+
+// overlap is the share of the query's words that have the weight.
+func (r *retrieval) overlap(weight int) float32 {
+	if len(r.query.Words) == 0 {
+		return 0
+	}
+	return float32(weight) / float32(len(r.query.Words))
+}
+
+// endOfWalk returns a function that tells, for the next row of a walk by
+// relevance, whether neither it nor any row behind it can get into the
+// result, if none can have more than the overlap and tag given.
+func (r *retrieval) endOfWalk(overlap float32, tag bool) func(position int64, relevance float32) (bool, error) {
+	return func(position int64, relevance float32) (bool, error) {
+		if !r.best.full() {
+			return false, nil
+		}
+		worst := r.best.worst()
+		highest := r.query.Score(relevance, overlap, tag)
+		if highest != worst.score {
+			return highest < worst.score, nil
+		}
+		// Rows of this relevance can only tie, and come in the order of their
+		// positions. Those of the next lower relevance could tie too, where
+		// the score rounds the difference away.
+		if position < worst.position {
+			return false, nil
+		}
+		lower, err := r.nextLower(relevance)
+		return err == nil && (lower < 0 || r.query.Score(lower, overlap, tag) < highest), err
+	}
+}
+
+// nextLower returns the highest relevance below the given one that any row
+// has, or -1.
+func (r *retrieval) nextLower(relevance float32) (lower float32, err error) {
+	err = r.get(&lower, `SELECT ifnull(max(ranked), -1) FROM entry_state WHERE ranked < ?`, float64(relevance))
+	return lower, err
+}
+
+// fetch reads the entries of the result.
+func (r *retrieval) fetch() (map[int64]row, error) {
+	ids := make([]int64, len(r.best.rows))
+	for i, c := range r.best.rows {
+		ids[i] = c.rowID
+	}
+	found, err := r.rowsByID(ids, condition{})
+	rows := make(map[int64]row, len(found))
+	for _, row := range found {
+		rows[row.rowID] = row
+	}
+	return rows, err
 }
