@@ -22,15 +22,13 @@ var consolidationRules = []rule{
 		linking.AccessCount, linking.LastAccessed = 1, &epoch
 		t.same("the accessed one", line(got[2]), line(linking))
 	}},
-	{"ConsolidateOnce", "A second pass at the same time finds nothing more to do.", func(t *trial) {
+	{"ConsolidateOnce", "A second pass at the same time finds nothing more to do, nor does one over an empty store.", func(t *trial) {
+		t.same("a pass over nothing", t.fresh().consolidate(), memory.ConsolidationStats{})
 		s := t.with(entry(1, "the same words"), entry(2, "the same words"), entry(3, "other", relevance(0.01)), entry(4, "odd", relevance(2), func(e *memory.Entry) { e.Validated = true }))
 		t.same("the first pass", s.consolidate(), memory.ConsolidationStats{EntriesBefore: 4, EntriesAfter: 1, Pruned: 2, Merged: 1, BytesSaved: 22})
 		before := s.list()
 		t.same("the second pass", s.consolidate(), memory.ConsolidationStats{EntriesBefore: 1, EntriesAfter: 1})
 		s.holds(before...)
-	}},
-	{"ConsolidateEmpty", "A pass over an empty store gives zeros.", func(t *trial) {
-		t.same("the stats", t.fresh().consolidate(), memory.ConsolidationStats{})
 	}},
 	{"ConsolidateRestricted", "Restricted entries are consolidated like any others.", func(t *trial) {
 		s := t.with(entry(1, "the same words", restricted), entry(2, "the same words", restricted))

@@ -2,6 +2,7 @@ package memorytest
 
 import (
 	"context"
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -76,25 +77,36 @@ type history struct {
 
 // same makes one call on every store, through a handle of the same scope, and
 // compares the answers with that of the first.
-func (h *history) same(call string, scope memory.Scope, answer func(memory.Backend) string) {
+func (h *history) same(name string, scope memory.Scope, answer call) {
 	h.Helper()
 	var want string
 	for i, s := range h.stores {
-		got := answer(s.In(scope))
+		if scope != (memory.Scope{}) {
+			s = s.In(scope)
+		}
+		got := answer(s)
 		if i == 0 {
 			want = got
 		} else if got != want {
-			h.Fatalf("%s: store %d answers differently (-store 0 +store %d):\n%s", call, i, i,
+			h.Fatalf("%s: store %d answers differently (-store 0 +store %d):\n%s", name, i, i,
 				cmp.Diff(strings.Split(want, "\n"), strings.Split(got, "\n")))
 		}
 	}
 }
 
-// action makes an action of a function that draws its arguments and returns
-// the call to make with them.
-func (h *history) action(name string, draw func(t *rapid.T) func(memory.Backend) string) func(*rapid.T) {
+// call is a method called with arguments that were drawn.
+type call func(memory.Backend) string
+
+// action makes an action of a function that draws arguments and returns them
+// with the call to make.
+func (h *history) action(name string, draw func(t *rapid.T) (call, []any)) func(*rapid.T) {
 	return func(t *rapid.T) {
-		h.same(name, anyScope.Draw(t, "scope"), draw(t))
+		scope := anyScope.Draw(t, "scope")
+		call, arguments := draw(t)
+		// What rapid prints of a draw has addresses where there are pointers.
+		text, err := json.Marshal(append(arguments, scope))
+		t.Logf("%s %s %v", name, text, err)
+		h.same(name, scope, call)
 	}
 }
 
@@ -105,36 +117,36 @@ func (h *history) actions() map[string]func(*rapid.T) {
 			h.clock.advance(rapid.SampledFrom([]time.Duration{1, time.Second, time.Hour, 100 * time.Hour, -time.Hour}).Draw(t, "by"))
 		},
 	}
-	for name, draw := range map[string]func(t *rapid.T) func(memory.Backend) string{
-		"Store": func(t *rapid.T) func(memory.Backend) string {
+	for name, draw := range map[string]func(t *rapid.T) (call, []any){
+		"Store": func(t *rapid.T) (call, []any) {
 			e := anyEntry.Draw(t, "entry")
-			return func(s memory.Backend) string { return kind(s.Store(ctx, e)) }
+			return func(s memory.Backend) string { return kind(s.Store(ctx, e)) }, []any{e}
 		},
-		"StoreBatch": func(t *rapid.T) func(memory.Backend) string {
+		"StoreBatch": func(t *rapid.T) (call, []any) {
 			entries := rapid.SliceOfN(anyEntry, 0, 6).Draw(t, "entries")
 			if rapid.IntRange(0, 9).Draw(t, "spoilt") == 0 && len(entries) > 0 {
 				entries[len(entries)-1].Memory = "\x00"
 			}
 			onConflict := rapid.SampledFrom([]memory.OnConflict{memory.Keep, memory.Replace, memory.Replace, memory.Fail}).Draw(t, "on conflict")
-			return func(s memory.Backend) string { return answer(s.StoreBatch(ctx, entries, onConflict)) }
+			return func(s memory.Backend) string { return answer(s.StoreBatch(ctx, entries, onConflict)) }, []any{entries, onConflict}
 		},
-		"Retrieve": func(t *rapid.T) func(memory.Backend) string {
+		"Retrieve": func(t *rapid.T) (call, []any) {
 			q, limit := query.Draw(t, "query"), rapid.IntRange(-1, 8).Draw(t, "limit")
-			return func(s memory.Backend) string { return answerRetrieve(ctx, s, q, limit) }
+			return func(s memory.Backend) string { return answerRetrieve(ctx, s, q, limit) }, []any{q, limit}
 		},
-		"Recall": func(t *rapid.T) func(memory.Backend) string {
+		"Recall": func(t *rapid.T) (call, []any) {
 			q := anyQuery.Draw(t, "query")
-			return func(s memory.Backend) string { return answerRecall(ctx, s, q) }
+			return func(s memory.Backend) string { return answerRecall(ctx, s, q) }, []any{q}
 		},
-		"Get": func(t *rapid.T) func(memory.Backend) string {
+		"Get": func(t *rapid.T) (call, []any) {
 			id := anyID.Draw(t, "id")
-			return func(s memory.Backend) string { return answerRecord(s.Get(ctx, id)) }
+			return func(s memory.Backend) string { return answerRecord(s.Get(ctx, id)) }, []any{id}
 		},
-		"Update": func(t *rapid.T) func(memory.Backend) string {
+		"Update": func(t *rapid.T) (call, []any) {
 			id, change := anyID.Draw(t, "id"), anyChange.Draw(t, "change")
-			return func(s memory.Backend) string { return answerRecord(s.Update(ctx, id, change)) }
+			return func(s memory.Backend) string { return answerRecord(s.Update(ctx, id, change)) }, []any{id, change}
 		},
-		"Update by version": func(t *rapid.T) func(memory.Backend) string {
+		"Update by version": func(t *rapid.T) (call, []any) {
 			id, first, second := anyID.Draw(t, "id"), anyChange.Draw(t, "first"), anyChange.Draw(t, "second")
 			return func(s memory.Backend) string {
 				r, err := s.Get(ctx, id)
@@ -144,36 +156,36 @@ func (h *history) actions() map[string]func(*rapid.T) {
 				first, second := first, second
 				first.IfVersion, second.IfVersion = r.Version, r.Version
 				return answerRecord(s.Update(ctx, id, first)) + "\n" + answerRecord(s.Update(ctx, id, second))
-			}
+			}, []any{id, first, second}
 		},
-		"Forget": func(t *rapid.T) func(memory.Backend) string {
+		"Forget": func(t *rapid.T) (call, []any) {
 			id := anyID.Draw(t, "id")
-			return func(s memory.Backend) string { return answer(s.Forget(ctx, id)) }
+			return func(s memory.Backend) string { return answer(s.Forget(ctx, id)) }, []any{id}
 		},
-		"Link": func(t *rapid.T) func(memory.Backend) string {
+		"Link": func(t *rapid.T) (call, []any) {
 			a, b := anyID.Draw(t, "a"), anyID.Draw(t, "b")
-			return func(s memory.Backend) string { return kind(s.Link(ctx, a, b)) }
+			return func(s memory.Backend) string { return kind(s.Link(ctx, a, b)) }, []any{a, b}
 		},
-		"Prune": func(t *rapid.T) func(memory.Backend) string {
+		"Prune": func(t *rapid.T) (call, []any) {
 			strength, age, prefix := anyStrength.Draw(t, "strength"), anyAge.Draw(t, "age"), anyPrefix.Draw(t, "prefix")
-			return func(s memory.Backend) string { return answer(s.Prune(ctx, strength, age, prefix)) }
+			return func(s memory.Backend) string { return answer(s.Prune(ctx, strength, age, prefix)) }, []any{strength, age, prefix}
 		},
-		"Consolidate": func(*rapid.T) func(memory.Backend) string {
-			return func(s memory.Backend) string { return answer(s.Consolidate(ctx)) }
+		"Consolidate": func(*rapid.T) (call, []any) {
+			return func(s memory.Backend) string { return answer(s.Consolidate(ctx)) }, nil
 		},
-		"PreviewConsolidation": func(*rapid.T) func(memory.Backend) string {
-			return func(s memory.Backend) string { return answer(s.PreviewConsolidation(ctx)) }
+		"PreviewConsolidation": func(*rapid.T) (call, []any) {
+			return func(s memory.Backend) string { return answer(s.PreviewConsolidation(ctx)) }, nil
 		},
-		"Entries": func(t *rapid.T) func(memory.Backend) string {
+		"Entries": func(t *rapid.T) (call, []any) {
 			selection := memory.Selection{Filter: anyFilter.Draw(t, "filter"), After: anyAfter.Draw(t, "after")}
-			return func(s memory.Backend) string { return answerEntries(ctx, s, selection) }
+			return func(s memory.Backend) string { return answerEntries(ctx, s, selection) }, []any{selection}
 		},
-		"Resolve": func(t *rapid.T) func(memory.Backend) string {
+		"Resolve": func(t *rapid.T) (call, []any) {
 			name := anyName.Draw(t, "name")
-			return func(s memory.Backend) string { return answer(s.Resolve(ctx, name)) }
+			return func(s memory.Backend) string { return answer(s.Resolve(ctx, name)) }, []any{name}
 		},
-		"Len": func(*rapid.T) func(memory.Backend) string {
-			return func(s memory.Backend) string { return answer(s.Len(ctx)) }
+		"Len": func(*rapid.T) (call, []any) {
+			return func(s memory.Backend) string { return answer(s.Len(ctx)) }, nil
 		},
 	} {
 		actions[name] = h.action(name, draw)

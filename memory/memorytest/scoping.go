@@ -221,6 +221,7 @@ var scopeRules = []rule{
 				own.put(e)
 			}
 		}
+		t.same("the part to see", entryIDs(own.list()), ids(1, 2))
 		for _, text := range []string{"", "alpha", "alpha beta", "words", "nothing"} {
 			for limit := range 4 {
 				t.same("Retrieve", answerRetrieve(t.Context(), t.handle, text, limit), answerRetrieve(t.Context(), own, text, limit))
