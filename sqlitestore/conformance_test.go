@@ -49,3 +49,16 @@ func closeStore(t testing.TB, store *sqlitestore.Store) {
 
 func TestConformanceFile(t *testing.T)     { memorytest.Run(t, openFile) }
 func TestConformanceInMemory(t *testing.T) { memorytest.Run(t, openInMemory) }
+
+// TestDifferential holds the store against the specification over random
+// histories, the indexed ways to an answer against the plain scan.
+func TestDifferential(t *testing.T) {
+	reference := func(t testing.TB, options ...memory.Option) memory.Backend {
+		store, err := memory.NewStore(options...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return store
+	}
+	memorytest.Differential(t, reference, openInMemory)
+}
