@@ -1,0 +1,45 @@
+package main
+
+import (
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+
+	"github.com/loopmem/loopmem/memory"
+)
+
+func addCommand(a *app) *cobra.Command {
+	entry := memory.NewEntry(memory.Fact, "")
+	var attrs attributes
+	cmd := &cobra.Command{
+		Use:   "add TEXT",
+		Short: "Remember a text and print its id",
+		Long: `Remember a text and print its id. A missing database is made.
+
+A TEXT of - is read from standard input.`,
+		Example: `  loopmem add "the staging cluster is rebuilt every Monday"
+  loopmem add "retry uploads after a 503" --category strategy --tag http --importance 8
+  git log -1 --format=%B | loopmem add - --category trajectory --agent ci`,
+		Args: arguments(cobra.ExactArgs(1), "takes one text, in quotes"),
+		RunE: a.withStore(creating, func(cmd *cobra.Command, store memory.Backend, args []string) (err error) {
+			entry.Attributes = attrs
+			if entry.Memory, err = a.text(cmd.Context(), args[0]); err != nil {
+				return err
+			}
+			if err := store.Store(cmd.Context(), entry); err != nil {
+				return err
+			}
+			return a.answer(struct {
+				ID uuid.UUID `json:"id"`
+			}{entry.ID}, "%s", entry.ID)
+		}),
+	}
+	flags := cmd.Flags()
+	entryFlags(flags, &entry)
+	flags.StringArrayVar(&entry.Tags, "tag", nil, "a `TAG`; may be repeated")
+	flags.StringArrayVar(&entry.Keywords, "keyword", nil, "a `WORD` to be found by besides the text; may be repeated")
+	flags.Func("type", "memory `TYPE`: episodic (default), semantic or reflection", intoValue(&entry.MemoryType, memory.ParseMemoryType))
+	flags.StringVar(&entry.AuthorUserID, "author-user", "", "`ID` of the user on whose behalf it is stored")
+	flags.StringVar(&entry.AuthorTenantID, "author-tenant", "", "`ID` of that user's tenant")
+	flags.Func("attribute", "`KEY=VALUE` kept with the entry; may be repeated", attrs.set)
+	return cmd
+}

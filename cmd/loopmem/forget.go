@@ -1,0 +1,120 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+
+	"github.com/loopmem/loopmem/memory"
+)
+
+func forgetCommand(a *app) *cobra.Command {
+	var filter memory.Filter
+	var dryRun, yes bool
+	cmd := &cobra.Command{
+		Use:   "forget {ID... | filters}",
+		Short: "Remove entries for good",
+		Long: `Remove entries for good: they do not go to the archive, and what they held is
+overwritten. Entries are named by ids or chosen by filters; with filters, you
+are asked first if there is a terminal to ask on.`,
+		Example: `  loopmem forget 1f3a9c 77e0b2
+  loopmem forget --agent-prefix tg:123: --dry-run
+  loopmem forget --category working --yes`,
+		PreRunE: func(cmd *cobra.Command, args []string) error {
+			if isSet(cmd.Flags()) == (len(args) > 0) {
+				return usage(cmd, "name the entries by their ids, or choose them with filters such as --category")
+			}
+			return nil
+		},
+		RunE: a.action(func(cmd *cobra.Command, args []string) error {
+			return a.use(cmd, changing.orDry(dryRun), func(store memory.Backend) error {
+				chosen, err := choose(cmd.Context(), store, filter, args)
+				if err != nil {
+					return err
+				}
+				if dryRun {
+					return a.wouldForget(chosen)
+				}
+				if len(args) == 0 && len(chosen) > 0 && !yes {
+					ok, err := a.confirm(cmd.Context(), "Forget %s for good?", plural(len(chosen), "entry"))
+					if err != nil {
+						return err
+					}
+					if !ok {
+						return errors.New("nothing was forgotten")
+					}
+				}
+				return a.forget(cmd.Context(), store, chosen)
+			})
+		}),
+	}
+	filterFlags(cmd.Flags(), &filter)
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "only show what would be forgotten")
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	return cmd
+}
+
+// forgotten is what a forget did or, with DryRun, would do.
+type forgotten struct {
+	Forgotten int         `json:"forgotten"`
+	IDs       []uuid.UUID `json:"ids"`
+	DryRun    bool        `json:"dry_run"`
+}
+
+func (a *app) wouldForget(chosen []memory.Entry) error {
+	would := forgotten{Forgotten: len(chosen), IDs: []uuid.UUID{}, DryRun: true}
+	for i := range chosen {
+		would.IDs = append(would.IDs, chosen[i].ID)
+	}
+	if !a.json {
+		if err := a.list(chosen); err != nil {
+			return err
+		}
+	}
+	return a.answer(would, "would forget %s", plural(len(chosen), "entry"))
+}
+
+func (a *app) forget(ctx context.Context, store memory.Backend, chosen []memory.Entry) error {
+	did := forgotten{IDs: []uuid.UUID{}}
+	for i := range chosen {
+		ok, err := store.Forget(ctx, chosen[i].ID)
+		if err != nil {
+			return fmt.Errorf("forgot %d of %s: %w", did.Forgotten, plural(len(chosen), "entry"), err)
+		}
+		if ok { // else another process was faster
+			did.Forgotten++
+			did.IDs = append(did.IDs, chosen[i].ID)
+		}
+	}
+	return a.answer(did, "forgot %s", plural(did.Forgotten, "entry"))
+}
+
+// choose returns the entries that ids name, all of which must exist, or that
+// pass the filter.
+func choose(ctx context.Context, store memory.Backend, filter memory.Filter, ids []string) ([]memory.Entry, error) {
+	var chosen []memory.Entry
+	for _, text := range ids {
+		id, err := store.Resolve(ctx, text)
+		if err != nil {
+			return nil, err
+		}
+		record, err := store.Get(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		chosen = append(chosen, record.Entry)
+	}
+	if len(ids) > 0 {
+		return chosen, nil
+	}
+	for entry, err := range store.Entries(ctx, memory.Selection{Filter: filter}) {
+		if err != nil {
+			return nil, err
+		}
+		chosen = append(chosen, entry)
+	}
+	return chosen, nil
+}

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/loopmem/loopmem/memory"
+)
+
+func listCommand(a *app) *cobra.Command {
+	var selection memory.Selection
+	var limit int
+	var after string
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List entries in the order in which they came, page by page",
+		Example: `  loopmem list
+  loopmem list --category error_pattern --limit 0
+  loopmem list --after 1f3a9c2e-7b21`,
+		Args: arguments(cobra.NoArgs, "takes filters as flags"),
+		RunE: a.withStore(reading, func(cmd *cobra.Command, store memory.Backend, args []string) (err error) {
+			if limit < 0 {
+				return fmt.Errorf("%w: limit is %d; use 0 for no limit", memory.ErrInvalid, limit)
+			}
+			if after != "" {
+				if selection.After, err = store.Resolve(cmd.Context(), after); err != nil {
+					return err
+				}
+			}
+			var entries []memory.Entry
+			for entry, err := range store.Entries(cmd.Context(), selection) {
+				if err != nil {
+					return err
+				}
+				if len(entries) == limit && limit > 0 {
+					fmt.Fprintf(a.err, "loopmem: there are more: --after %s\n", entries[limit-1].ID)
+					break
+				}
+				entries = append(entries, entry)
+			}
+			return a.list(entries)
+		}),
+	}
+	filterFlags(cmd.Flags(), &selection.Filter)
+	cmd.Flags().IntVarP(&limit, "limit", "n", 50, "how many entries to print at most; 0 means all")
+	cmd.Flags().StringVar(&after, "after", "", "begin behind the entry with this `ID`")
+	return cmd
+}

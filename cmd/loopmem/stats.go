@@ -1,0 +1,115 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/dustin/go-humanize"
+	"github.com/spf13/cobra"
+
+	"github.com/loopmem/loopmem/memory"
+	"github.com/loopmem/loopmem/memory/filestore"
+	"github.com/loopmem/loopmem/sqlitestore"
+)
+
+func statsCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "stats",
+		Short: "Tell which file is used and what is in it",
+		Example: `  loopmem stats
+  loopmem stats --json`,
+		Args: arguments(cobra.NoArgs, "takes no arguments"),
+		RunE: a.withStore(reading, func(cmd *cobra.Command, store memory.Backend, args []string) error {
+			switch store := store.(type) {
+			case *sqlitestore.Store:
+				stats, err := store.Stats(cmd.Context())
+				if err != nil {
+					return err
+				}
+				return a.answer(stats, "%s", describeStats(&stats))
+			case *filestore.Store:
+				stats, err := countFile(cmd.Context(), store)
+				if err != nil {
+					return err
+				}
+				var f fields
+				f.add("file", "%s", visible(stats.Path))
+				describeCounts(&f, stats.Entries, stats.ByCategory, stats.ByAgent)
+				f.add("size", "%s", humanize.IBytes(uint64(stats.FileBytes)))
+				return a.answer(stats, "%s", &f)
+			default:
+				return fmt.Errorf("no statistics about %T", store)
+			}
+		}),
+	}
+}
+
+func describeStats(s *sqlitestore.Stats) string {
+	var f fields
+	f.add("database", "%s", visible(s.Path))
+	describeCounts(&f, s.Entries, s.ByCategory, s.ByAgent)
+	f.add("to be counted", "%s with the next consolidation", plural(s.PendingStamps, "use"))
+	f.add("consolidated", "%s", stamp(s.LastConsolidated))
+	f.add("archived", "%s that can be restored", plural(s.Archived, "entry"))
+	f.add("size", "%s, and %s of log", humanize.IBytes(uint64(s.FileBytes)), humanize.IBytes(uint64(s.WALBytes)))
+	f.add("schema", "version %d", s.SchemaVersion)
+	f.add("SQLite", "version %s", s.SQLiteVersion)
+	return f.String()
+}
+
+func describeCounts(f *fields, entries int, byCategory, byAgent map[string]int) {
+	f.add("entries", "%s", humanize.Comma(int64(entries)))
+	f.add("categories", "%s", mostFrequent(byCategory))
+	f.add("agents", "%s", mostFrequent(byAgent))
+}
+
+// mostFrequent names the groups with the most entries.
+func mostFrequent(counts map[string]int) string {
+	const most = 5
+	names := slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
+		return cmp.Or(counts[b]-counts[a], cmp.Compare(a, b))
+	})
+	if len(names) == 0 {
+		return "none"
+	}
+	var parts []string
+	for _, name := range names[:min(most, len(names))] {
+		parts = append(parts, fmt.Sprintf("%s %s", label(name), humanize.Comma(int64(counts[name]))))
+	}
+	if more := len(names) - most; more > 0 {
+		parts = append(parts, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// fileStats describe a JSONL file.
+type fileStats struct {
+	Entries    int            `json:"entries"`
+	ByCategory map[string]int `json:"by_category"`
+	ByAgent    map[string]int `json:"by_agent"`
+	Path       string         `json:"path"`
+	FileBytes  int64          `json:"file_bytes"`
+}
+
+func countFile(ctx context.Context, store *filestore.Store) (fileStats, error) {
+	stats := fileStats{ByCategory: make(map[string]int), ByAgent: make(map[string]int), Path: store.Path()}
+	for entry, err := range store.Entries(ctx, memory.Selection{}) {
+		if err != nil {
+			return fileStats{}, err
+		}
+		stats.Entries++
+		stats.ByCategory[string(entry.Category)]++
+		stats.ByAgent[entry.Agent]++
+	}
+	info, err := os.Stat(store.Path())
+	if err != nil {
+		return fileStats{}, err
+	}
+	stats.FileBytes = info.Size()
+	return stats, nil
+}
