@@ -24,10 +24,12 @@ func openFresh(t testing.TB, options ...memory.Option) memory.Backend {
 }
 
 func TestConformance(t *testing.T) {
+	t.Parallel()
 	memorytest.Run(t, openFresh)
 }
 
 func TestDifferential(t *testing.T) {
+	t.Parallel()
 	memorytest.Differential(t, openReference, openFresh, openReopening)
 }
 

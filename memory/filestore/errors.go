@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// Errors of the file store; match them with [errors.Is]. None but ErrNotSynced
-// has changed anything.
+// Errors of the file store; match them with [errors.Is]. With any but
+// ErrNotSynced, the entries are what they were before.
 var (
 	// ErrInUse means that another process has the file open.
 	ErrInUse = errors.New("the file is open in another process, and the file store serves only one; " +

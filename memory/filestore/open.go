@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 
@@ -123,7 +122,7 @@ func read(path string, in *os.File) (*file, tail, error) {
 	}
 	var content bytes.Buffer
 	content.Grow(int(info.Size()) + bytes.MinRead)
-	if _, err := io.Copy(&content, in); err != nil {
+	if _, err := content.ReadFrom(in); err != nil {
 		return nil, tail{}, err
 	}
 	entries, torn, err := parse(path, content.Bytes())

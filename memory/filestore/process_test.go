@@ -248,6 +248,7 @@ func TestStore_ProcessDiesInAnAppend(t *testing.T) {
 // Processes killed wherever they happen to be: what was acknowledged is there,
 // and nothing is half done.
 func TestKill_AcknowledgedWritesSurvive(t *testing.T) {
+	t.Parallel()
 	const rounds = 25
 	t.Run("rewrite", func(t *testing.T) {
 		path := mustWrite(t, jsonl(three()...))

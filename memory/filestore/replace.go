@@ -90,8 +90,9 @@ func sweep(path string) {
 	}
 }
 
-// isTemp reports whether name is one that replace gives to temporary files
-// for the file named base: exactly those, since other people's end in .tmp too.
+// isTemp reports whether name is one that replace, or the Rust store, gives to
+// temporary files for the file named base: exactly those, since other people's
+// end in .tmp too.
 func isTemp(name, base string) bool {
 	middle, ok := strings.CutPrefix(name, base+".")
 	if !ok {
