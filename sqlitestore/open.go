@@ -151,7 +151,7 @@ func resolve(path string) (string, error) {
 
 // inspect looks at what the path leads to, and refuses what is no store of
 // ours or too new. It changes nothing: the connection is read-only. It
-// reports whether the file is at the latest schema.
+// reports whether the file is ready for use.
 func (d *database) inspect(ctx context.Context) (ready bool, err error) {
 	info, err := os.Stat(d.path)
 	switch {
@@ -183,8 +183,9 @@ func (d *database) inspect(ctx context.Context) (ready bool, err error) {
 	return ready, err
 }
 
-// examine tells a store at the latest schema (true) from one that is new or
-// older (false) and from what must not be touched (an error).
+// examine tells a store that is ready for use (true) from one that is new or
+// older, or whose indexes other code has filled (false), and from what must
+// not be touched (an error).
 func examine(ctx context.Context, db *sqlx.DB, path string) (bool, error) {
 	var file struct {
 		Application int `db:"application_id"`
@@ -203,7 +204,12 @@ func examine(ctx context.Context, db *sqlx.DB, path string) (bool, error) {
 		return false, fileError(ErrNewerSchema, path,
 			fmt.Errorf("its schema has version %d, this program knows up to %d", file.Schema, migrations.Latest))
 	}
-	return file.Application == applicationID && file.Schema == migrations.Latest, nil
+	if file.Application != applicationID || file.Schema != migrations.Latest {
+		return false, nil
+	}
+	var index int
+	err = db.GetContext(ctx, &index, `SELECT index_version FROM store`)
+	return index == indexVersion, explain(path, err)
 }
 
 // prepare brings the file to the latest schema, making it first where it is

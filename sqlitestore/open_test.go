@@ -1,0 +1,463 @@
+package sqlitestore
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+	"github.com/pressly/goose/v3"
+
+	"github.com/loopmem/loopmem/memory"
+	"github.com/loopmem/loopmem/migrations"
+)
+
+func mustOpen(t testing.TB, path string, options Options, common ...memory.Option) *Store {
+	t.Helper()
+	s, err := Open(t.Context(), path, options, common...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	return s
+}
+
+func mustLen(t testing.TB, s memory.LoopMemory, want int) {
+	t.Helper()
+	if n, err := s.Len(t.Context()); n != want || err != nil {
+		t.Errorf("Len gave %d and %v, want %d", n, err, want)
+	}
+}
+
+// mustExec runs SQL on a file by other means than the store.
+func mustExec(t testing.TB, path, statements string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.Exec(statements); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestOpenOddPaths opens exactly the file that was named, whatever its name.
+func TestOpenOddPaths(t *testing.T) {
+	for _, name := range []string{
+		"with space.db", "what?.db", "hash#1.db", "100%.db", "%41.db", "Gedächtnis.db", "記憶.db",
+		"a&b=c.db", "semi;colon.db", "plus+.db", "quote'\".db", "~", ":memory:", "file:x.db", "deep/er/memory.db",
+	} {
+		t.Run(name, func(t *testing.T) {
+			if runtime.GOOS == "windows" && strings.ContainsAny(name, `?":`) {
+				t.Skip("the system has no such names")
+			}
+			path := filepath.Join(t.TempDir(), name)
+			s := mustOpen(t, path, Options{})
+			if err := s.Store(t.Context(), fixture(1)); err != nil {
+				t.Fatal(err)
+			}
+			if info, err := os.Stat(path); err != nil || info.Size() == 0 {
+				t.Errorf("the file is not where it was named: %v", err)
+			}
+			mustLen(t, mustOpen(t, path, Options{MustExist: true}), 1)
+		})
+	}
+}
+
+// TestOpenSpellings makes sure that every way to a file leads to one lock.
+func TestOpenSpellings(t *testing.T) {
+	folder := t.TempDir()
+	t.Chdir(folder)
+	for _, link := range [][2]string{
+		{"real", "folder"}, {"real/memory.db", "file"}, {"file", "chain"}, {"real/later.db", "dangling"},
+	} {
+		if err := os.MkdirAll("real", 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(link[0], link[1]); err != nil {
+			t.Skipf("no symbolic links here: %v", err)
+		}
+	}
+	real, err := filepath.EvalSymlinks(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for spelling, want := range map[string]string{
+		"real/memory.db":                            "memory.db",
+		"./real/../real/memory.db":                  "memory.db",
+		"folder/memory.db":                          "memory.db",
+		"file":                                      "memory.db",
+		"chain":                                     "memory.db",
+		filepath.Join(folder, "folder/memory.db"):   "memory.db",
+		"dangling":                                  "later.db",
+		"folder/later.db":                           "later.db",
+		filepath.Join(folder, "real", "./later.db"): "later.db",
+	} {
+		got, err := resolve(spelling)
+		if want := filepath.Join(real, "real", want); got != want || err != nil {
+			t.Errorf("%s leads to %s (%v), want %s", spelling, got, err, want)
+		}
+	}
+	s := mustOpen(t, "dangling", Options{})
+	if err := s.Store(t.Context(), fixture(1)); err != nil {
+		t.Fatal(err)
+	}
+	mustLen(t, mustOpen(t, "folder/later.db", Options{MustExist: true}), 1)
+	if err := os.Symlink("loop", "loop"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(t.Context(), "loop", Options{}); err == nil {
+		t.Error("a link to itself was opened")
+	}
+}
+
+func TestOpenPermissions(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the system has no such permissions")
+	}
+	folder := filepath.Join(t.TempDir(), "made", "for it")
+	path := filepath.Join(folder, "memory.db")
+	s := mustOpen(t, path, Options{})
+	if err := s.Store(t.Context(), fixture(1)); err != nil {
+		t.Fatal(err)
+	}
+	for file, want := range map[string]fs.FileMode{
+		folder: 0o700, filepath.Dir(folder): 0o700,
+		path: 0o600, path + "-wal": 0o600, path + "-shm": 0o600, path + ".lock": 0o600,
+	} {
+		if info, err := os.Stat(file); err != nil || info.Mode().Perm() != want {
+			t.Errorf("%s has mode %v (%v), want %v", file, info.Mode().Perm(), err, want)
+		}
+	}
+}
+
+// TestOpenRefused opens what is no store: a clear error, nothing changed and
+// nothing made.
+func TestOpenRefused(t *testing.T) {
+	for name, test := range map[string]struct {
+		prepare func(t *testing.T, path string)
+		options Options
+		want    error
+	}{
+		"missing": {func(*testing.T, string) {}, Options{MustExist: true}, fs.ErrNotExist},
+		"folder": {func(t *testing.T, path string) {
+			if err := os.Mkdir(path, 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}, Options{}, memory.ErrInvalid},
+		"text": {func(t *testing.T, path string) {
+			mustWrite(t, path, []byte(strings.Repeat("this is no database\n", 100)))
+		}, Options{}, ErrNotStore},
+		"short text": {func(t *testing.T, path string) { mustWrite(t, path, []byte("hello")) }, Options{}, ErrNotStore},
+		"database of another program": {func(t *testing.T, path string) {
+			mustExec(t, path, `CREATE TABLE notes (text); INSERT INTO notes VALUES ('mine')`)
+		}, Options{}, ErrNotStore},
+		"another program in WAL mode": {func(t *testing.T, path string) {
+			mustExec(t, path, `PRAGMA journal_mode = WAL; PRAGMA application_id = 7; CREATE TABLE notes (text)`)
+		}, Options{}, ErrNotStore},
+		"newer schema": {func(t *testing.T, path string) {
+			mustClose(t, mustOpenAlone(t, path))
+			mustExec(t, path, fmt.Sprintf(`PRAGMA user_version = %d`, migrations.Latest+1))
+		}, Options{}, ErrNewerSchema},
+	} {
+		t.Run(name, func(t *testing.T) {
+			folder := t.TempDir()
+			path := filepath.Join(folder, "memory.db")
+			test.prepare(t, path)
+			before := files(t, folder)
+			_, err := Open(t.Context(), path, test.options)
+			if !errors.Is(err, test.want) || !strings.Contains(err.Error(), path) {
+				t.Errorf("Open gave %v, want %v with the path", err, test.want)
+			}
+			after := files(t, folder)
+			for file, content := range before {
+				if !bytes.Equal(content, after[file]) && !strings.HasSuffix(file, "-shm") { // which holds no data
+					t.Errorf("%s was changed", file)
+				}
+			}
+			for file := range after {
+				// SQLite leaves these beside a database it has looked at.
+				_, was := before[file]
+				if !was && !strings.HasSuffix(file, "-shm") && !strings.HasSuffix(file, "-wal") && !strings.HasSuffix(file, ".lock") {
+					t.Errorf("%s was made", file)
+				}
+			}
+		})
+	}
+	if _, err := Open(t.Context(), "", Options{}); !errors.Is(err, memory.ErrInvalid) {
+		t.Errorf("an empty path gave %v", err)
+	}
+}
+
+func mustWrite(t testing.TB, path string, content []byte) {
+	t.Helper()
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func mustOpenAlone(t testing.TB, path string) *Store {
+	t.Helper()
+	s, err := Open(t.Context(), path, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func mustClose(t testing.TB, s *Store) {
+	t.Helper()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// files reads all regular files of a folder.
+func files(t testing.TB, folder string) map[string][]byte {
+	t.Helper()
+	contents := make(map[string][]byte)
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if !e.Type().IsRegular() {
+			continue
+		}
+		content, err := os.ReadFile(filepath.Join(folder, e.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		contents[e.Name()] = content
+	}
+	return contents
+}
+
+// TestOpenEmptyFile takes a file without content for a new one, as SQLite
+// does: programs that make temporary files leave such.
+func TestOpenEmptyFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "memory.db")
+	mustWrite(t, path, nil)
+	s := mustOpen(t, path, Options{MustExist: true})
+	if err := s.Store(t.Context(), fixture(1)); err != nil {
+		t.Fatal(err)
+	}
+	mustLen(t, s, 1)
+}
+
+// TestConnectionsAgree asks every connection for its settings: a pragma sent
+// through a pool reaches one of them only.
+func TestConnectionsAgree(t *testing.T) {
+	s := mustOpen(t, filepath.Join(t.TempDir(), "memory.db"), Options{BusyTimeout: 7 * time.Second, Synchronous: SynchronousFull})
+	type settings struct {
+		Busy        int    `db:"timeout"`
+		Journal     string `db:"journal_mode"`
+		ForeignKeys int    `db:"foreign_keys"`
+		Synchronous int    `db:"synchronous"`
+		Secure      int    `db:"secure_delete"`
+		AutoVacuum  int    `db:"auto_vacuum"`
+		QueryOnly   int    `db:"query_only"`
+	}
+	const query = `
+		SELECT timeout, journal_mode, foreign_keys, synchronous, secure_delete, auto_vacuum, query_only
+		FROM pragma_busy_timeout, pragma_journal_mode, pragma_foreign_keys, pragma_synchronous,
+		     pragma_secure_delete, pragma_auto_vacuum, pragma_query_only`
+	want := settings{Busy: 7000, Journal: "wal", ForeignKeys: 1, Synchronous: 2, Secure: 1, AutoVacuum: 2, QueryOnly: 1}
+	var ask func(left int)
+	ask = func(left int) { // holds all readers at once
+		if left == 0 {
+			return
+		}
+		err := s.view(t.Context(), func(tx *tx) error {
+			var got settings
+			err := tx.get(&got, query)
+			if got != want {
+				t.Errorf("reader %d has %+v, want %+v", left, got, want)
+			}
+			ask(left - 1)
+			return err
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	ask(readers)
+	want.QueryOnly = 0
+	err := s.write(t.Context(), func(w *writeTx) error {
+		var got settings
+		err := w.get(&got, query)
+		if got != want {
+			t.Errorf("the writer has %+v, want %+v", got, want)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// TestMigrateUpDownUp makes sure that each migration undoes itself and that
+// the version of the file follows.
+func TestMigrateUpDownUp(t *testing.T) {
+	db, err := sqlx.Open("sqlite", filepath.Join(t.TempDir(), "memory.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	db.SetMaxOpenConns(1)
+	provider, err := goose.NewProvider(goose.DialectSQLite3, db.DB, migrations.FS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	schema := func() (version int, tables string) {
+		t.Helper()
+		if err := db.Get(&version, `PRAGMA user_version`); err != nil {
+			t.Fatal(err)
+		}
+		err := db.Get(&tables, `SELECT ifnull(group_concat(sql), '') FROM sqlite_schema WHERE name NOT LIKE 'goose%' AND name NOT LIKE 'sqlite%'`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return version, tables
+	}
+	if _, err := provider.Up(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	version, tables := schema()
+	if version != migrations.Latest || tables == "" {
+		t.Errorf("the version after all migrations is %d, want %d", version, migrations.Latest)
+	}
+	if _, err := provider.DownTo(t.Context(), 0); err != nil {
+		t.Fatal(err)
+	}
+	if version, tables := schema(); version != 0 || tables != "" {
+		t.Errorf("after all are undone, version %d and these are left: %s", version, tables)
+	}
+	if _, err := provider.Up(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if again, same := schema(); again != version || same != tables {
+		t.Error("the schema differs after up, down and up")
+	}
+}
+
+// TestOpenFillsIndexes opens a store whose indexes were filled by other code.
+func TestOpenFillsIndexes(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "memory.db")
+	s := mustOpenAlone(t, path)
+	if _, err := s.StoreBatch(t.Context(), []memory.Entry{fixture(1), fixture(2)}, memory.Keep); err != nil {
+		t.Fatal(err)
+	}
+	mustClose(t, s)
+	mustExec(t, path, `
+		UPDATE store SET index_version = 0;
+		DELETE FROM posting; DELETE FROM link; DELETE FROM piece WHERE piece = 'vault,'; DELETE FROM tag`)
+	problems, err := mustOpen(t, path, Options{}).Check(t.Context())
+	if err != nil || len(problems) > 0 {
+		t.Errorf("after the indexes were filled: %v %v", problems, err)
+	}
+}
+
+// TestReplacedFile takes the file away from under an open store. Writing
+// into a deleted file would succeed, and nobody would ever see it.
+func TestReplacedFile(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the system does not let go of open files")
+	}
+	for name, replace := range map[string]func(path string) error{
+		"deleted": os.Remove,
+		"replaced": func(path string) error {
+			return errors.Join(os.Rename(path, path+".old"), os.WriteFile(path, nil, 0o600))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "memory.db")
+			s := mustOpen(t, path, Options{})
+			if err := s.Store(t.Context(), fixture(1)); err != nil {
+				t.Fatal(err)
+			}
+			if err := replace(path); err != nil {
+				t.Fatal(err)
+			}
+			err := s.Store(t.Context(), fixture(2))
+			if !errors.Is(err, ErrReplaced) || !strings.Contains(err.Error(), path) {
+				t.Errorf("Store gave %v, want ErrReplaced with the path", err)
+			}
+		})
+	}
+}
+
+// TestBusy holds the write lock elsewhere.
+func TestBusy(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "memory.db")
+	s := mustOpen(t, path, Options{BusyTimeout: 50 * time.Millisecond}, memory.WithEntries(fixture(1)))
+	lock, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Close()
+	lock.SetMaxOpenConns(1)
+	exec := func(statement string) {
+		t.Helper()
+		if _, err := lock.Exec(statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	exec(`BEGIN IMMEDIATE`)
+	err = s.Store(t.Context(), fixture(2))
+	if !errors.Is(err, memory.ErrBusy) || !strings.Contains(err.Error(), path) {
+		t.Errorf("Store gave %v, want ErrBusy with the path", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := s.Store(ctx, fixture(2)); !errors.Is(err, context.Canceled) {
+		t.Errorf("Store with a context that has ended gave %v", err)
+	}
+
+	// Reads go on, and a recall that cannot count its accesses says so.
+	result, err := s.Recall(t.Context(), memory.Query{Text: "vault"})
+	if err != nil || !result.Deferred || len(result.Hits) != 1 {
+		t.Fatalf("Recall gave %+v and %v, want one hit, deferred", result, err)
+	}
+	if record, err := s.Get(t.Context(), fixture(1).ID); err != nil || record.Entry.AccessCount != 0 {
+		t.Errorf("the access was counted: %+v %v", record, err)
+	}
+	exec(`ROLLBACK`)
+	if err := s.Store(t.Context(), fixture(2)); err != nil {
+		t.Fatal(err)
+	}
+	if record, err := s.Get(t.Context(), fixture(1).ID); err != nil || record.Entry.AccessCount != 1 {
+		t.Errorf("the next write did not count the access: %+v %v", record, err)
+	}
+}
+
+// TestCloseCounts closes a store that still owes access book-keeping.
+func TestCloseCounts(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "memory.db")
+	s, err := Open(t.Context(), path, Options{}, memory.WithEntries(fixture(1), fixture(2)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Retrieve(t.Context(), "vault", 1); err != nil {
+		t.Fatal(err)
+	}
+	mustClose(t, s)
+	stats, err := mustOpen(t, path, Options{}).Stats(t.Context())
+	if err != nil || stats.PendingStamps != 1 {
+		t.Errorf("after Close there are %d stamps (%v), want 1", stats.PendingStamps, err)
+	}
+}
