@@ -28,7 +28,7 @@
 // write the whole file anew beside the old one and rename it into place. A
 // crash at any moment leaves the old or the new file, or at most a torn last
 // line, which the next open removes. The new file keeps the permissions of the
-// old one, but not its owner.
+// old one, but neither its owner nor fields that an [memory.Entry] lacks.
 //
 // Two things live in the mirror only. The accesses that Recall counts are
 // written by the next rewrite, by Flush or by Close. The stamps that Retrieve

@@ -43,7 +43,7 @@ func open(path string, load loader, options []memory.Option) (*Store, error) {
 	}
 	f, err := acquire(resolved, load, settings.Logger)
 	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", path, err)
+		return nil, err
 	}
 	return newStore(f, func() error { return release(f) }, settings)
 }

@@ -77,9 +77,9 @@ func lockOut(path string, logger *slog.Logger) (*flock.Flock, error) {
 		logger.Warn("no file locks here: nothing keeps other processes away", "path", path)
 		return lock, nil
 	case err != nil:
-		return nil, fmt.Errorf("lock: %w", err)
+		return nil, fmt.Errorf("lock %s: %w", path, err)
 	case !locked:
-		return nil, ErrInUse
+		return nil, fmt.Errorf("open %s: %w", path, ErrInUse)
 	}
 	return lock, nil
 }
