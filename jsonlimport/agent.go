@@ -77,8 +77,8 @@ func (r *agentReader) Entries(line []byte) ([]memory.Entry, error) {
 	if _, err := memory.ParseID(original); err != nil {
 		entry.Attributes = map[string]string{originalID: original}
 	}
-	if err := o.done(); err != nil {
-		return nil, err
+	if o.err != nil {
+		return nil, o.err
 	}
 	if err := entry.Validate(); err != nil {
 		return nil, err

@@ -89,8 +89,8 @@ func (r *graphReader) Entries(line []byte) ([]memory.Entry, error) {
 	default:
 		o.fail("type", fmt.Errorf("is %q; expected %q or %q", shorten(kind), kindEntity, kindRelation))
 	}
-	if err := o.done(); err != nil {
-		return nil, err
+	if o.err != nil {
+		return nil, o.err
 	}
 	for i := range entries {
 		if err := entries[i].Validate(); err != nil {

@@ -18,12 +18,12 @@ import (
 
 // object is the JSON object of one line, taken apart for the readers of
 // foreign forms. Fields are read with required, optional and nullable; the
-// first fault sticks, and done returns it.
+// first fault sticks.
 type object struct {
 	fields map[string]value
 	names  []string // of the fields, in order
 	asked  []string // names that were read, present or not
-	err    error    // nil or a *memory.DecodeError
+	err    error    // the first fault, a memory.DecodeError or FieldError
 }
 
 // value is a JSON value and where in the line it begins.
@@ -92,27 +92,31 @@ func (o *object) fail(name string, err error) {
 	if o.err != nil {
 		return
 	}
-	out := &memory.DecodeError{Offset: o.fields[name].offset, Field: name, Reason: err.Error()}
+	reason, at := err.Error(), 0
 	if fault, ok := errors.AsType[*valueError](err); ok {
-		out.Offset += fault.offset
+		at = fault.offset
 	}
 	if fault, ok := errors.AsType[*memory.FieldError](err); ok {
-		out.Reason = fault.Reason
+		reason = fault.Reason
 	}
-	o.err = out
+	if v, ok := o.fields[name]; ok {
+		o.err = &memory.DecodeError{Offset: v.offset + at, Field: name, Reason: reason}
+	} else {
+		o.err = &memory.FieldError{Field: name, Reason: reason}
+	}
 }
 
-// done returns the first fault. A field that was asked for but is spelled in
-// another case is one.
-func (o *object) done() error {
-	for _, name := range o.unknown() {
-		for _, asked := range o.asked {
-			if strings.EqualFold(name, asked) {
-				o.fail(name, fmt.Errorf("is spelled in another case than %q", asked))
-			}
+// lookup finds a field. One that is spelled in another case is a fault even
+// where the right one is there as well.
+func (o *object) lookup(name string) (value, bool) {
+	o.asked = append(o.asked, name)
+	for _, other := range o.names {
+		if other != name && strings.EqualFold(other, name) {
+			o.fail(other, fmt.Errorf("is spelled in another case than %q", name))
 		}
 	}
-	return o.err
+	v, ok := o.fields[name]
+	return v, ok
 }
 
 // unknown returns the fields that nobody asked for.
@@ -124,8 +128,7 @@ func (o *object) unknown() []string {
 
 // required reads a field that must be there.
 func required[T any](o *object, name string, as func(value) (T, error)) (out T) {
-	o.asked = append(o.asked, name)
-	v, ok := o.fields[name]
+	v, ok := o.lookup(name)
 	if !ok {
 		o.fail(name, errors.New("is missing"))
 		return out
@@ -139,8 +142,7 @@ func required[T any](o *object, name string, as func(value) (T, error)) (out T) 
 
 // optional reads a field that may be absent and then has a default.
 func optional[T any](o *object, name string, as func(value) (T, error), absent T) T {
-	if _, ok := o.fields[name]; !ok {
-		o.asked = append(o.asked, name)
+	if _, ok := o.lookup(name); !ok {
 		return absent
 	}
 	return required(o, name, as)

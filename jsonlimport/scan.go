@@ -45,6 +45,7 @@ func (s *source) scan(ctx context.Context, opts *Options, info FileInfo, progres
 	if opts.Format != nil {
 		sc.use(opts.Format)
 	}
+	begun := false // a line was not blank
 	for {
 		if err := ctx.Err(); err != nil {
 			return nil, nil, err
@@ -59,10 +60,11 @@ func (s *source) scan(ctx context.Context, opts *Options, info FileInfo, progres
 		if line.blank() {
 			continue
 		}
-		if sc.reader == nil && bytes.HasPrefix(bytes.TrimLeft(line.text, " \t\r"), []byte("[")) {
+		if !begun && bytes.HasPrefix(bytes.TrimLeft(line.text, " \t\r"), []byte("[")) {
 			return nil, nil, fileError(s.Name, memory.ErrInvalid,
 				"line %d begins a JSON array, and JSONL wants one object a line: jq -c '.[]' %s > %s", line.number, s.word(""), s.word(".jsonl"))
 		}
+		begun = true
 		if err := visit(sc.item(line)); err != nil {
 			return nil, nil, err
 		}
