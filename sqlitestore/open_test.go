@@ -97,14 +97,14 @@ func TestOpenSpellings(t *testing.T) {
 		t.Fatal(err)
 	}
 	for spelling, want := range map[string]string{
-		"real/memory.db":                            "memory.db",
-		"./real/../real/memory.db":                  "memory.db",
-		"folder/memory.db":                          "memory.db",
-		"file":                                      "memory.db",
-		"chain":                                     "memory.db",
-		filepath.Join(folder, "folder/memory.db"):   "memory.db",
-		"dangling":                                  "later.db",
-		"folder/later.db":                           "later.db",
+		"real/memory.db":           "memory.db",
+		"./real/../real/memory.db": "memory.db",
+		"folder/memory.db":         "memory.db",
+		"file":                     "memory.db",
+		"chain":                    "memory.db",
+		filepath.Join(folder, "folder/memory.db"): "memory.db",
+		"dangling":        "later.db",
+		"folder/later.db": "later.db",
 		filepath.Join(folder, "real", "./later.db"): "later.db",
 	} {
 		got, err := resolve(spelling)

@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 	"time"
+	"unicode/utf8"
 
 	"github.com/jmoiron/sqlx"
 
@@ -79,7 +80,9 @@ type word struct {
 	text   string
 	weight int     // how often the query has it
 	pieces []int64 // the pieces that contain it
-	broad  bool    // there are too many to list
+	// unlisted is set while pieces is not known: the word is too short for
+	// the trigram index, or so short a part of words that a list is too long.
+	unlisted bool
 }
 
 func (r *retrieval) run() error {
@@ -95,40 +98,61 @@ func (r *retrieval) run() error {
 	} else if all {
 		return r.fromIndex(hits)
 	}
-	// Many rows match, so the walk will probably be short. If it is not, all
-	// the postings are read after all, unless some word is too broad for it.
-	broad := slices.ContainsFunc(r.words, func(w word) bool { return w.broad })
-	if broad {
-		budget = math.MaxInt
-	}
+	// Many rows match, so the walk will probably be short.
 	if done, err := r.byRelevance(budget); done || err != nil {
 		return err
 	}
-	hits, _, err := r.hits(math.MaxInt)
-	if err != nil {
+	if err := r.lookUpShort(); err != nil {
 		return err
 	}
-	return r.fromIndex(hits)
+	if hits, all, err := r.hits(math.MaxInt); err != nil {
+		return err
+	} else if all {
+		return r.fromIndex(hits)
+	}
+	_, err = r.byRelevance(math.MaxInt)
+	return err
 }
 
-// lookUp finds the words of the query in the vocabulary, and its phrase among
-// the tags.
+// lookUp finds the words of the query in the vocabulary, but for the short
+// ones, and its phrase among the tags.
 func (r *retrieval) lookUp() error {
 	for _, text := range r.query.Words {
 		if i := slices.IndexFunc(r.words, func(w word) bool { return w.text == text }); i >= 0 {
 			r.words[i].weight++
 			continue
 		}
-		pieces, err := r.pieces(text, false, manyPieces)
-		if err != nil {
-			return err
+		w := word{text: text, weight: 1, unlisted: utf8.RuneCountInString(text) < trigramLength}
+		if !w.unlisted {
+			if err := r.list(&w); err != nil {
+				return err
+			}
 		}
-		r.words = append(r.words, word{text: text, weight: 1, pieces: pieces, broad: len(pieces) > manyPieces})
+		r.words = append(r.words, w)
 	}
 	if r.query.Phrase == "" {
 		return nil
 	}
 	return r.collect(&r.tags, `SELECT tag_id FROM tag WHERE instr(lowered, ?)`, r.query.Phrase)
+}
+
+// lookUpShort finds the short words too, by reading the whole vocabulary.
+func (r *retrieval) lookUpShort() error {
+	for i := range r.words {
+		if w := &r.words[i]; utf8.RuneCountInString(w.text) < trigramLength {
+			if err := r.list(w); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// list finds the pieces that contain the word, unless there are too many.
+func (r *retrieval) list(w *word) (err error) {
+	w.pieces, err = r.pieces(w.text, false, manyPieces)
+	w.unlisted = len(w.pieces) > manyPieces
+	return err
 }
 
 // walkBudget is how many rows a walk by relevance may look at before reading
@@ -148,7 +172,7 @@ type hit struct {
 }
 
 // hits reads the postings of all words and tags. It gives up, and reports
-// false, at a broad word or when there are more than limit.
+// false, at a word without a list or when there are more than limit.
 func (r *retrieval) hits(limit int) (found map[int64]*hit, all bool, err error) {
 	found = make(map[int64]*hit)
 	read := 0
@@ -171,7 +195,7 @@ func (r *retrieval) hits(limit int) (found map[int64]*hit, all bool, err error) 
 		}, postings, token)
 	}
 	for i, w := range r.words {
-		if w.broad {
+		if w.unlisted {
 			return nil, false, nil
 		}
 		for _, piece := range w.pieces {
@@ -254,6 +278,7 @@ const mostRelevantFirst = ` ORDER BY s.ranked DESC, s.position`
 // byRelevance ranks rows by their texts in the order of their relevance. It
 // reports whether it came to an end within the budget.
 func (r *retrieval) byRelevance(budget int) (done bool, err error) {
+	r.best.rows = nil
 	end := r.endOfWalk(r.highestOverlap(), len(r.tags) > 0)
 	err = r.each(func(rows *sqlx.Rows) error {
 		var c scored
@@ -290,7 +315,7 @@ func (r *retrieval) byRelevance(budget int) (done bool, err error) {
 func (r *retrieval) highestOverlap() float32 {
 	weight := 0
 	for _, w := range r.words {
-		if len(w.pieces) > 0 {
+		if w.unlisted || len(w.pieces) > 0 {
 			weight += w.weight
 		}
 	}
