@@ -58,6 +58,7 @@ func (p *barProgress) update(now jsonlimport.Progress) {
 			progressbar.OptionThrottle(100*time.Millisecond),
 			progressbar.OptionClearOnFinish(),
 			progressbar.OptionFullWidth(),
+			progressbar.OptionSetRenderBlankState(true), // even a short phase is seen
 		)
 	}
 	_ = p.bar.Set64(now.Done) // a bar that cannot be drawn is no reason to stop
