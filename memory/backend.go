@@ -50,8 +50,9 @@ type Recaller interface {
 
 	// Update changes the named fields of an entry, which keeps its place in
 	// insertion order and counts as accessed now. A changed text drops the
-	// embedding. It returns the entry as it then stands. An unknown id is
-	// [ErrNotFound]; a version that is no longer the entry's, [ErrConflict].
+	// embedding, unless the change brings one. It returns the entry as it then
+	// stands. An unknown id is [ErrNotFound]; a version that is no longer the
+	// entry's, [ErrConflict].
 	Update(ctx context.Context, id uuid.UUID, change Change) (Record, error)
 
 	// Forget removes an entry for good and reports whether there was one.
@@ -96,6 +97,7 @@ type Backend interface {
 	Recaller
 	BatchWriter
 	Lister
+	EmbeddingStore
 
 	// PreviewConsolidation tells what Consolidate would do now.
 	PreviewConsolidation(ctx context.Context) (ConsolidationStats, error)
@@ -131,6 +133,8 @@ type Change struct {
 	Confidentiality *Confidentiality
 	Agent           *string
 	Attributes      *map[string]string
+	// Embedding is that of the text as it is after the change.
+	Embedding *[]float32
 	// IfVersion makes the update fail with [ErrConflict] unless the entry
 	// still has that version; 0 means any.
 	IfVersion uint64
@@ -153,6 +157,7 @@ func (c *Change) Apply(e *Entry, now time.Time) {
 	set(&e.Confidentiality, c.Confidentiality)
 	set(&e.Agent, c.Agent)
 	set(&e.Attributes, c.Attributes)
+	set(&e.Embedding, c.Embedding)
 	e.accessedAt(now)
 	*e = e.Clone()
 }

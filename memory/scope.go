@@ -26,6 +26,11 @@ func (s *Scope) Contains(agent string, level Confidentiality) bool {
 // narrowed to a namespace outside its own.
 func (s *Scope) Empty() bool { return s.nothing }
 
+// Whole reports whether s contains every entry there can be.
+func (s *Scope) Whole() bool {
+	return !s.nothing && s.Namespace == "" && (s.MaxConfidentiality == nil || *s.MaxConfidentiality >= Restricted)
+}
+
 // In narrows s to what inner covers as well. A scope can only shrink: a
 // namespace outside s gives an empty scope.
 func (s Scope) In(inner Scope) Scope {

@@ -34,6 +34,7 @@ type contents struct {
 	records []*record  // in insertion order
 	byID    map[uuid.UUID]*record
 	version uint64 // of the latest write
+	model   Model  // of all embeddings, once it is bound
 	closed  bool
 }
 
@@ -72,7 +73,7 @@ func (s *Store) View(settings Settings, scope Scope) *Store {
 func (s *Store) Fork() *Store {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	copied := &contents{byID: make(map[uuid.UUID]*record), version: s.version, closed: s.closed}
+	copied := &contents{byID: make(map[uuid.UUID]*record), version: s.version, model: s.model, closed: s.closed}
 	records := make([]*record, len(s.records))
 	for i, r := range s.records {
 		records[i] = &record{Record: Record{Entry: r.Entry.Clone(), Version: r.Version}, stamp: cloneTime(r.stamp)}
@@ -214,6 +215,11 @@ func (s *Store) admitted(entries []Entry) ([]Entry, error) {
 			err = s.scope.Admit(&copies[i])
 		}
 		if err != nil {
+			return nil, fmt.Errorf("store %s: %w", copies[i].ID, err)
+		}
+	}
+	for i := range copies {
+		if err := s.model.Fits(copies[i].Embedding); err != nil {
 			return nil, fmt.Errorf("store %s: %w", copies[i].ID, err)
 		}
 	}
@@ -457,6 +463,9 @@ func (s *Store) Update(ctx context.Context, id uuid.UUID, change Change) (Record
 	}
 	if !s.scope.Contains(entry.Agent, entry.Confidentiality) {
 		return Record{}, fmt.Errorf("update %s: %w", id, ErrScope)
+	}
+	if err := s.model.Fits(entry.Embedding); err != nil {
+		return Record{}, fmt.Errorf("update %s: %w", id, err)
 	}
 	r.Entry = entry
 	s.touch(r)

@@ -222,8 +222,11 @@ func decodeIDs(blob []byte) ([]uuid.UUID, error) {
 	return ids, nil
 }
 
+// componentSize is the size of a component of a stored vector, in bytes.
+const componentSize = 4
+
 func encodeVector(vector []float32) []byte {
-	blob := make([]byte, 0, 4*len(vector))
+	blob := make([]byte, 0, componentSize*len(vector))
 	for _, x := range vector {
 		blob = binary.LittleEndian.AppendUint32(blob, math.Float32bits(x))
 	}
@@ -231,9 +234,12 @@ func encodeVector(vector []float32) []byte {
 }
 
 func decodeVector(blob []byte) []float32 {
-	var vector []float32
-	for ; len(blob) >= 4; blob = blob[4:] {
-		vector = append(vector, math.Float32frombits(binary.LittleEndian.Uint32(blob)))
+	if len(blob) < componentSize {
+		return nil
+	}
+	vector := make([]float32, len(blob)/componentSize)
+	for i := range vector {
+		vector[i] = math.Float32frombits(binary.LittleEndian.Uint32(blob[componentSize*i:]))
 	}
 	return vector
 }

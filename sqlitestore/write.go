@@ -33,6 +33,9 @@ func (s *Store) StoreBatch(ctx context.Context, entries []memory.Entry, onConfli
 		return result, nil
 	}
 	err = s.write(ctx, func(w *writeTx) error {
+		if err := w.fitModel(admitted...); err != nil {
+			return err
+		}
 		for i := range admitted {
 			if err := w.put(s.scope, &admitted[i], onConflict, &result); err != nil {
 				return fmt.Errorf("store %s: %w", admitted[i].ID, err)
@@ -109,8 +112,10 @@ func (w *writeTx) insert(e *memory.Entry) error {
 	if err != nil {
 		return err
 	}
-	if err := w.putEmbedding(rowID, e.Embedding); err != nil {
-		return err
+	if len(e.Embedding) > 0 {
+		if err := w.putEmbedding(rowID, e.Embedding); err != nil {
+			return err
+		}
 	}
 	return w.reindex(rowID, e)
 }
@@ -141,14 +146,6 @@ func (w *writeTx) endOfOrder() (position int64, err error) {
 	return position, err
 }
 
-func (w *writeTx) putEmbedding(rowID int64, vector []float32) error {
-	if len(vector) == 0 {
-		return nil
-	}
-	_, err := w.exec(`INSERT INTO embedding (row_id, vector) VALUES (?, ?)`, rowID, encodeVector(vector))
-	return err
-}
-
 // replaceContent writes changed content over a row, which keeps its place,
 // and brings the indexes along.
 func (w *writeTx) replaceContent(old *row, changed *memory.Entry) error {
@@ -167,9 +164,6 @@ func (w *writeTx) replaceContent(old *row, changed *memory.Entry) error {
 		WHERE row_id = ?`,
 		append(append([]any{version, contentSum(changed)}, contentOf(changed)...), old.rowID)...)
 	if err != nil {
-		return err
-	}
-	if _, err := w.exec(`DELETE FROM embedding WHERE row_id = ?`, old.rowID); err != nil {
 		return err
 	}
 	if err := w.putEmbedding(old.rowID, changed.Embedding); err != nil {
@@ -259,6 +253,9 @@ func (s *Store) Update(ctx context.Context, id uuid.UUID, change memory.Change) 
 		}
 		if !s.scope.Contains(changed.Agent, changed.Confidentiality) {
 			return memory.ErrScope
+		}
+		if err := w.fitModel(changed); err != nil {
+			return err
 		}
 		if err := w.replaceContent(&old, &changed); err != nil {
 			return err

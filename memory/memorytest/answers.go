@@ -60,6 +60,7 @@ func kind(err error) string {
 	}
 	for _, known := range []error{
 		memory.ErrInvalid, memory.ErrNotFound, memory.ErrConflict, memory.ErrScope, memory.ErrFull, memory.ErrClosed,
+		memory.ErrModel,
 	} {
 		if errors.Is(err, known) {
 			return "error: " + known.Error()

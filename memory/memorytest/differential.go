@@ -190,6 +190,9 @@ func (h *history) actions() map[string]func(*rapid.T) {
 	} {
 		actions[name] = h.action(name, draw)
 	}
+	for name, draw := range embeddingActions(ctx) {
+		actions[name] = h.action(name, draw)
+	}
 	// Histories are about stores with something in them.
 	actions["Store another"] = actions["Store"]
 	actions["StoreBatch of more"] = actions["StoreBatch"]
@@ -208,6 +211,9 @@ func (h *history) conclude() {
 // empty forgets everything.
 func (h *history) empty() {
 	for i, s := range h.stores {
+		if err := s.DropEmbeddings(h.ctx); err != nil {
+			h.Fatalf("DropEmbeddings of store %d: %v", i, err)
+		}
 		for e, err := range s.Entries(h.ctx, memory.Selection{}) {
 			if err != nil {
 				h.Fatalf("Entries of store %d: %v", i, err)

@@ -125,6 +125,12 @@ func everyCall(s memory.Backend) map[string]func(context.Context) error {
 			_, err := s.Prune(ctx, 2, 0, "")
 			return err
 		},
+		"BindEmbeddingModel": func(ctx context.Context) error { return s.BindEmbeddingModel(ctx, flat) },
+		"SetEmbeddings": func(ctx context.Context) error {
+			_, err := s.SetEmbeddings(ctx, flat, nil)
+			return err
+		},
+		"DropEmbeddings": func(ctx context.Context) error { return s.DropEmbeddings(ctx) },
 	} {
 		calls[name] = call
 	}
@@ -157,6 +163,14 @@ func everyRead(s memory.Backend) map[string]func(context.Context) error {
 		},
 		"PreviewConsolidation": func(ctx context.Context) error {
 			_, err := s.PreviewConsolidation(ctx)
+			return err
+		},
+		"EmbeddingModel": func(ctx context.Context) error {
+			_, err := s.EmbeddingModel(ctx)
+			return err
+		},
+		"Unembedded": func(ctx context.Context) error {
+			_, err := s.Unembedded(ctx)
 			return err
 		},
 		"Entries": func(ctx context.Context) error {

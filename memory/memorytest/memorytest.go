@@ -76,6 +76,7 @@ func rules() []rule {
 		removalRules,
 		listingRules,
 		scopeRules,
+		embeddingRules,
 		handleRules,
 	)
 }

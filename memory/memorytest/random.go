@@ -127,6 +127,7 @@ var anyChange = rapid.Custom(func(t *rapid.T) memory.Change {
 		Confidentiality: maybe(t, "confidentiality", anyLevel),
 		Agent:           maybe(t, "agent", anyAgent),
 		Attributes:      maybe(t, "attributes", anyPieces),
+		Embedding:       maybe(t, "embedding", anyVector),
 	}
 })
 
