@@ -2,6 +2,7 @@ package filestore_test
 
 import (
 	"context"
+	"iter"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -33,8 +34,8 @@ func TestDifferential(t *testing.T) {
 	memorytest.Differential(t, openReference, openFresh, openReopening)
 }
 
-// reopening is a store whose file is closed and opened again before every
-// call, so that each is answered from what is on disk. Only pending access
+// reopening is a store whose file is closed and opened again before most
+// calls, so that they are answered from what is on disk. Only pending access
 // stamps, which end with the last handle, keep it open.
 type reopening struct {
 	memory.Backend
@@ -65,20 +66,58 @@ func (r *reopening) close() {
 	}
 }
 
-// In is what each call of a random history begins with.
-func (r *reopening) In(scope memory.Scope) memory.Backend {
-	if !r.stamps {
-		r.close()
-		r.open()
+// fresh returns the store, just opened if possible. What the file cannot
+// hold, which is the model that is bound, is told to it again.
+func (r *reopening) fresh() memory.Backend {
+	if r.stamps {
+		return r.Backend
 	}
-	return &reopened{Backend: r.Backend.In(scope), whole: r, all: scope == memory.Scope{}}
+	model, err := r.EmbeddingModel(r.t.Context())
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.close()
+	r.open()
+	if model != (memory.Model{}) {
+		if err := r.BindEmbeddingModel(r.t.Context(), model); err != nil {
+			r.t.Fatal(err)
+		}
+	}
+	return r.Backend
+}
+
+func (r *reopening) In(scope memory.Scope) memory.Backend {
+	return &reopened{Backend: r.fresh().In(scope), whole: r}
+}
+
+func (r *reopening) Store(ctx context.Context, entry memory.Entry) error {
+	return r.fresh().Store(ctx, entry)
+}
+
+func (r *reopening) Entries(ctx context.Context, selection memory.Selection) iter.Seq2[memory.Entry, error] {
+	return r.fresh().Entries(ctx, selection)
+}
+
+func (r *reopening) Recall(ctx context.Context, query memory.Query) (memory.Recollection, error) {
+	return r.fresh().Recall(ctx, query)
+}
+
+func (r *reopening) Retrieve(ctx context.Context, query string, limit int) ([]memory.Match, error) {
+	return (&reopened{Backend: r.fresh(), whole: r}).Retrieve(ctx, query, limit)
+}
+
+func (r *reopening) Consolidate(ctx context.Context) (memory.ConsolidationStats, error) {
+	stats, err := r.fresh().Consolidate(ctx)
+	if err == nil {
+		r.stamps = false
+	}
+	return stats, err
 }
 
 // reopened is a handle that tells the whole store of pending stamps.
 type reopened struct {
 	memory.Backend
 	whole *reopening
-	all   bool // it sees all entries
 }
 
 func (r *reopened) Retrieve(ctx context.Context, query string, limit int) ([]memory.Match, error) {
@@ -87,12 +126,4 @@ func (r *reopened) Retrieve(ctx context.Context, query string, limit int) ([]mem
 		r.whole.stamps = true
 	}
 	return matches, err
-}
-
-func (r *reopened) Consolidate(ctx context.Context) (memory.ConsolidationStats, error) {
-	stats, err := r.Backend.Consolidate(ctx)
-	if r.all && err == nil {
-		r.whole.stamps = false
-	}
-	return stats, err
 }
