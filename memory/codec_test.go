@@ -218,6 +218,9 @@ func TestDecodeJSONRefuses(t *testing.T) {
 		"a lone low surrogate":         {with(t, `"text"`, `"\ude42 x"`), "surrogate"},
 		"two high surrogates":          {with(t, `"text"`, `"\ud83d\ud83d"`), "surrogate"},
 		"a null tag":                   {with(t, `["tag"]`, `[null]`), "null"},
+		"an object as text":            {with(t, `"text"`, `{}`), "object"},
+		"an array as text":             {with(t, `"text"`, `[]`), "array"},
+		"a boolean as text":            {with(t, `"text"`, `true`), "boolean"},
 		"a tag that is a number":       {with(t, `["tag"]`, `[7]`), "number"},
 		"a time as a number":           {with(t, `{"secs_since_epoch":1,"nanos_since_epoch":2}`, "1760000000"), "secs_since_epoch"},
 		"a time as text":               {with(t, `{"secs_since_epoch":1,"nanos_since_epoch":2}`, `"2025-01-01T00:00:00Z"`), "string"},
@@ -288,7 +291,9 @@ func TestDecodeErrorText(t *testing.T) {
 		with(t, "0.5", "null"):            `column 164: field "relevance" is null; expected a number`,
 		with(t, `"category":"fact",`, ``): `column 266: field "category" is missing`,
 		extended(`"memory":""`):           `column 284: a key stands twice in one object`,
-		plain[:100]:                       `column 101: the line ends in the middle of the object`,
+		with(t, `"access_count":3`, `"access_count":`+strings.Repeat("9", 80)): `column 264: field "access_count" is ` + strings.Repeat("9", 60) + `…; expected a whole number from 0 to 9223372036854775807`,
+		extended(`"memory_type":"` + strings.Repeat("é", 80) + `"`):            `column 460: field "memory_type" is "` + strings.Repeat("é", 30) + `…"; use one of episodic, semantic, reflection`,
+		plain[:100]: `column 101: the line ends in the middle of the object`,
 	} {
 		_, err := memory.DecodeJSON([]byte(line))
 		if err == nil || err.Error() != want {

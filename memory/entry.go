@@ -69,7 +69,7 @@ func ParseMemoryType(name string) (MemoryType, error) {
 	if i := slices.Index(memoryTypeNames[:], name); i >= 0 {
 		return MemoryType(i), nil
 	}
-	return 0, invalid("memory_type", "is %q; use one of %s", name, strings.Join(memoryTypeNames[:], ", "))
+	return 0, invalid("memory_type", "is %q; use one of %s", shorten(name), strings.Join(memoryTypeNames[:], ", "))
 }
 
 // Confidentiality orders entries by who may see them. The zero value is
@@ -100,7 +100,7 @@ func ParseConfidentiality(name string) (Confidentiality, error) {
 	if i := slices.Index(confidentialityNames[:], name); i >= 0 {
 		return Confidentiality(i), nil
 	}
-	return 0, invalid("confidentiality", "is %q; use one of %s", name, strings.Join(confidentialityNames[:], ", "))
+	return 0, invalid("confidentiality", "is %q; use one of %s", shorten(name), strings.Join(confidentialityNames[:], ", "))
 }
 
 // Entry is one memory. Make one with [NewEntry], which fills in the defaults
