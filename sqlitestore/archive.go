@@ -1,26 +1,165 @@
 package sqlitestore
 
 import (
+	"context"
+	"fmt"
+	"time"
+
 	"github.com/google/uuid"
 
 	"github.com/loopmem/loopmem/memory"
 )
 
-// forgetArchived removes what the archive has of an entry the handle may see.
-func (s *Store) forgetArchived(w *writeTx, id uuid.UUID) error {
-	var archived []struct {
-		ArchiveID int64  `db:"archive_id"`
-		Entry     string `db:"entry"`
+// The reasons for which an entry is archived.
+const (
+	ReasonMerged  = "merged"  // consolidation merged it into another
+	ReasonPruned  = "pruned"  // consolidation or Prune found it too weak
+	ReasonEvicted = "evicted" // it made room in a store of bounded capacity
+)
+
+// Archived is an entry that was taken out of the store, and can be put back
+// for as long as [Options.ArchiveFor] says.
+type Archived struct {
+	Entry      memory.Entry // as it was before the operation that took it out
+	ArchivedAt time.Time
+	Reason     string
+	MergedInto uuid.UUID // zero unless the reason is [ReasonMerged]
+}
+
+// archivedRow is a row of the table archive.
+type archivedRow struct {
+	ArchiveID  int64  `db:"archive_id"`
+	ArchivedAt int64  `db:"archived_at"`
+	Reason     string `db:"reason"`
+	MergedInto []byte `db:"merged_into"`
+	Entry      string `db:"entry"`
+}
+
+func (r *archivedRow) decode() (Archived, error) {
+	e, err := memory.DecodeJSON([]byte(r.Entry))
+	if err != nil {
+		return Archived{}, fmt.Errorf("%w: archived entry %d cannot be read: %w", ErrCorrupt, r.ArchiveID, err)
 	}
-	if err := w.collect(&archived, `SELECT archive_id, entry FROM archive WHERE id = ?`, id[:]); err != nil {
+	into, _ := uuid.FromBytes(r.MergedInto) // no bytes are the zero UUID
+	return Archived{Entry: e, ArchivedAt: fromNanos(r.ArchivedAt), Reason: r.Reason, MergedInto: into}, nil
+}
+
+const selectArchived = `
+	SELECT archive_id, archived_at, reason, merged_into, entry
+	FROM archive `
+
+// archive removes a row, and keeps its entry where it can be restored from.
+func (w *writeTx) archive(r *row, reason string, mergedInto uuid.UUID) error {
+	var into []byte
+	if mergedInto != uuid.Nil {
+		into = mergedInto[:]
+	}
+	_, err := w.exec(`INSERT INTO archive (id, archived_at, reason, merged_into, entry) VALUES (?, ?, ?, ?, ?)`,
+		r.entry.ID[:], nanos(w.now), reason, into, string(r.entry.AppendJSON(nil)))
+	if err != nil {
 		return err
 	}
-	for _, a := range archived {
-		e, err := memory.DecodeJSON([]byte(a.Entry))
-		if err == nil && !s.scope.Contains(e.Agent, e.Confidentiality) {
-			continue
+	return w.remove(r)
+}
+
+// archived reads what the archive has within the scope, the latest first: of
+// one id, or of all where it is zero.
+func (s *Store) archived(t *tx, id uuid.UUID) (rows []archivedRow, entries []Archived, err error) {
+	var all []archivedRow
+	if id == uuid.Nil {
+		err = t.collect(&all, selectArchived+`ORDER BY archive_id DESC`)
+	} else {
+		err = t.collect(&all, selectArchived+`WHERE id = ? ORDER BY archive_id DESC`, id[:])
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, r := range all {
+		a, err := r.decode()
+		if err != nil {
+			return nil, nil, err
 		}
-		if _, err := w.exec(`DELETE FROM archive WHERE archive_id = ?`, a.ArchiveID); err != nil {
+		if s.scope.Contains(a.Entry.Agent, a.Entry.Confidentiality) {
+			rows, entries = append(rows, r), append(entries, a)
+		}
+	}
+	return rows, entries, nil
+}
+
+// Archive lists what can be restored, the latest first.
+func (s *Store) Archive(ctx context.Context) (entries []Archived, err error) {
+	err = s.view(ctx, func(t *tx) error {
+		_, entries, err = s.archived(t, uuid.Nil)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("archive: %w", err)
+	}
+	return entries, nil
+}
+
+// Restore puts the entry of that id back, in its latest archived form, at the
+// end of insertion order. It counts as accessed now, or the next
+// consolidation might take it out again. An id that the archive does not have
+// is [memory.ErrNotFound], one that the store has again [memory.ErrConflict].
+func (s *Store) Restore(ctx context.Context, id uuid.UUID) (entry memory.Entry, err error) {
+	err = s.write(ctx, func(w *writeTx) error {
+		rows, found, err := s.archived(w.tx, id)
+		if err != nil {
+			return err
+		}
+		if len(found) == 0 {
+			return memory.ErrNotFound
+		}
+		entry = found[0].Entry
+		entry.LastAccessed = &w.now
+		var result memory.BatchResult
+		if err := w.put(s.scope, &entry, memory.Fail, &result); err != nil {
+			return err
+		}
+		return w.dropArchived(rows)
+	})
+	if err != nil {
+		return memory.Entry{}, fmt.Errorf("restore %s: %w", id, err)
+	}
+	return entry, nil
+}
+
+// PurgeArchive drops what was archived more than an age ago, for good, and
+// returns how many entries there were.
+func (s *Store) PurgeArchive(ctx context.Context, age time.Duration) (purged int, err error) {
+	err = s.write(ctx, func(w *writeTx) error {
+		rows, entries, err := s.archived(w.tx, uuid.Nil)
+		if err != nil {
+			return err
+		}
+		var old []archivedRow
+		for i := range entries {
+			if w.now.Sub(entries[i].ArchivedAt) >= age {
+				old = append(old, rows[i])
+			}
+		}
+		purged = len(old)
+		return w.dropArchived(old)
+	})
+	if err != nil {
+		return 0, fmt.Errorf("purge the archive: %w", err)
+	}
+	return purged, nil
+}
+
+// forgetArchived drops what the archive has of an id within the scope.
+func (s *Store) forgetArchived(w *writeTx, id uuid.UUID) error {
+	rows, _, err := s.archived(w.tx, id)
+	if err != nil {
+		return err
+	}
+	return w.dropArchived(rows)
+}
+
+func (w *writeTx) dropArchived(rows []archivedRow) error {
+	for _, r := range rows {
+		if _, err := w.exec(`DELETE FROM archive WHERE archive_id = ?`, r.ArchiveID); err != nil {
 			return err
 		}
 	}

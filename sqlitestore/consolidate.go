@@ -14,21 +14,37 @@ import (
 // Consolidate implements [memory.LoopMemory], in one transaction that writes
 // only the rows that change.
 func (s *Store) Consolidate(ctx context.Context) (stats memory.ConsolidationStats, err error) {
+	stats, _, err = s.ConsolidateIfOlder(ctx, 0)
+	return stats, err
+}
+
+// ConsolidateIfOlder runs a pass unless one was run less than an age ago, by
+// whichever process, and reports whether it did. Processes that all call it
+// by a timer thus run one pass together, whoever comes first. Passes over
+// less than the whole store do not count.
+func (s *Store) ConsolidateIfOlder(ctx context.Context, age time.Duration) (stats memory.ConsolidationStats, ran bool, err error) {
 	err = s.write(ctx, func(w *writeTx) error {
+		var last *int64
+		if err := w.get(&last, `SELECT last_consolidated FROM store`); err != nil {
+			return err
+		}
+		if age > 0 && last != nil && w.now.Sub(fromNanos(*last)) < age {
+			return nil
+		}
 		p, err := s.plan(w.tx, w.now)
 		if err != nil {
 			return err
 		}
-		stats = p.plan.Stats
+		stats, ran = p.plan.Stats, true
 		if err := w.carryOut(p); err != nil {
 			return err
 		}
-		return w.finishConsolidation()
+		return w.finishConsolidation(s.scope.Whole())
 	})
 	if err != nil {
-		return memory.ConsolidationStats{}, fmt.Errorf("consolidate: %w", err)
+		return memory.ConsolidationStats{}, false, fmt.Errorf("consolidate: %w", err)
 	}
-	return stats, nil
+	return stats, ran, nil
 }
 
 // PreviewConsolidation implements [memory.Backend].
@@ -89,9 +105,9 @@ func (t *tx) stamps() (map[uuid.UUID]time.Time, error) {
 // places it leaves are free for those that move there.
 func (w *writeTx) carryOut(p passPlan) error {
 	for _, removal := range p.plan.Removed {
-		reason := reasonPruned
+		reason := ReasonPruned
 		if removal.MergedInto != uuid.Nil {
-			reason = reasonMerged
+			reason = ReasonMerged
 		}
 		if err := w.archive(&p.rows[removal.Index], reason, removal.MergedInto); err != nil {
 			return err
@@ -160,12 +176,14 @@ const rememberedTombstones = 10_000
 
 // finishConsolidation notes the time of the pass and drops what has been kept
 // long enough.
-func (w *writeTx) finishConsolidation() error {
+func (w *writeTx) finishConsolidation(whole bool) error {
 	if _, err := w.bump(); err != nil {
 		return err
 	}
-	if _, err := w.exec(`UPDATE store SET last_consolidated = ?`, nanos(w.now)); err != nil {
-		return err
+	if whole {
+		if _, err := w.exec(`UPDATE store SET last_consolidated = ?`, nanos(w.now)); err != nil {
+			return err
+		}
 	}
 	if _, err := w.exec(`DELETE FROM archive WHERE archived_at < ?`, nanos(w.now.Add(-w.options.ArchiveFor))); err != nil {
 		return err

@@ -214,27 +214,6 @@ func (w *writeTx) remove(r *row) error {
 	return err
 }
 
-// The reasons for which an entry is archived.
-const (
-	reasonMerged  = "merged"
-	reasonPruned  = "pruned"
-	reasonEvicted = "evicted"
-)
-
-// archive removes a row, and keeps its entry where it can be restored from.
-func (w *writeTx) archive(r *row, reason string, mergedInto uuid.UUID) error {
-	var into []byte
-	if mergedInto != uuid.Nil {
-		into = mergedInto[:]
-	}
-	_, err := w.exec(`INSERT INTO archive (id, archived_at, reason, merged_into, entry) VALUES (?, ?, ?, ?, ?)`,
-		r.entry.ID[:], nanos(w.now), reason, into, string(r.entry.AppendJSON(nil)))
-	if err != nil {
-		return err
-	}
-	return w.remove(r)
-}
-
 // Update implements [memory.Recaller].
 func (s *Store) Update(ctx context.Context, id uuid.UUID, change memory.Change) (record memory.Record, err error) {
 	err = s.write(ctx, func(w *writeTx) error {
@@ -340,7 +319,7 @@ func (s *Store) Prune(ctx context.Context, minStrength float64, minAge time.Dura
 			if !rule.Removes(&rows[i].entry, w.now) {
 				continue
 			}
-			if err := w.archive(&rows[i], reasonPruned, uuid.Nil); err != nil {
+			if err := w.archive(&rows[i], ReasonPruned, uuid.Nil); err != nil {
 				return err
 			}
 			removed++
