@@ -59,7 +59,9 @@ var consolidationRules = []rule{
 		t.same("the entry after a pass in the past", line(s.get(1).Entry), line(decayed))
 	}},
 	{"PreviewConsolidation", "The preview tells what Consolidate would do, and changes nothing.", func(t *trial) {
-		entries := []memory.Entry{entry(1, "the same words"), entry(2, "the same words"), entry(3, "other", relevance(0.01)), entry(4, "wanted")}
+		// The last one would be pruned, if it were not for its pending stamp.
+		faded := entry(4, "wanted", relevance(0.06), age(9000*time.Hour))
+		entries := []memory.Entry{entry(1, "the same words"), entry(2, "the same words"), entry(3, "other", relevance(0.01)), faded}
 		s := t.with(entries...)
 		s.retrieve("wanted", 1)
 		preview, err := s.PreviewConsolidation(t.Context())
