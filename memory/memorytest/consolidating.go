@@ -63,7 +63,7 @@ var consolidationRules = []rule{
 		faded := entry(4, "wanted", relevance(0.06), age(9000*time.Hour))
 		entries := []memory.Entry{entry(1, "the same words"), entry(2, "the same words"), entry(3, "other", relevance(0.01)), faded}
 		s := t.with(entries...)
-		s.retrieve("wanted", 1)
+		s.retrieve("wanted", 4)
 		preview, err := s.PreviewConsolidation(t.Context())
 		s.must("PreviewConsolidation", err)
 		s.holds(entries...)
