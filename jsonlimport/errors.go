@@ -1,7 +1,6 @@
 package jsonlimport
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"strings"
@@ -49,25 +48,23 @@ func lineError(file string, l *line, err error) *LineError {
 	offset := -1
 	if fault, ok := errors.AsType[*memory.DecodeError](err); ok {
 		out.Field, out.Reason, offset = fault.Field, fault.Reason, fault.Offset
-		if end := len(bytes.TrimRight(l.text, " \t\r")); offset >= end && fault.Field != "" && !fault.Incomplete {
-			offset = -1 // a rule that only the finished entry breaks
-		}
 	} else if fault, ok := errors.AsType[*memory.FieldError](err); ok {
 		out.Field, out.Reason = fault.Field, fault.Reason
 	}
-	if offset < 0 {
-		value, ok := parseObject(l.text).fields[out.Field]
+	if o := parseObject(l.text); out.Field != "" && o.err == nil {
+		// The line is good JSON, so the value is what is wrong. Decoders
+		// notice that anywhere from the colon to the end of the line.
+		v, ok := o.fields[out.Field]
 		if !ok {
-			return out // the line as a whole, or a field that is not there
+			return out // a field that is missing is nowhere
 		}
-		offset = value.offset
+		if offset < v.offset || offset >= v.offset+len(v.raw) {
+			offset = v.offset
+		}
 	}
-	// A decoder has not yet passed the colon when it sees a value of the wrong
-	// kind.
-	for offset < len(l.text) && strings.IndexByte(": \t", l.text[offset]) >= 0 {
-		offset++
+	if offset >= 0 {
+		out.Column, out.Near = offset+1, excerpt(l.text, offset)
 	}
-	out.Column, out.Near = offset+1, excerpt(l.text, offset)
 	return out
 }
 

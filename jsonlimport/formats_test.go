@@ -94,7 +94,10 @@ func TestAgent_exportTellsWhatIsLost(t *testing.T) {
 	a, b := memory.NewEntry(memory.Fact, "a"), memory.NewEntry(memory.Fact, "b")
 	a.Pinned, a.Validated = true, true
 	b.Relevance, b.Validated = 0.5, true
-	_, report := mustExport(t, mustStore(t, a, b), jsonlimport.Agent{})
+	text, report := mustExport(t, mustStore(t, a, b), jsonlimport.Agent{})
+	if accessed := `"last_accessed":"` + a.CreatedAt.Format(time.RFC3339Nano) + `"`; !strings.Contains(text, accessed) {
+		t.Errorf("exported:\n%s\nwant %s", text, accessed)
+	}
 	mustEqual(t, "warnings", report.Warnings, []string{
 		"the form agent cannot keep last_accessed of 2 entries",
 		"the form agent cannot keep pinned of 1 entry",

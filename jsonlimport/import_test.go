@@ -97,7 +97,11 @@ func TestImport_dryRunCountsAndWritesNothing(t *testing.T) {
 	}
 	store := mustStore(t, entry)
 	options := jsonlimport.Options{DryRun: true, SkipMalformed: true}
-	told := mustImport(t, readOnly{t, store}, options, path)
+	nowhere := jsonlimport.Input{Name: path, Rejected: filepath.Join(t.TempDir(), "missing", "x")}
+	told, err := jsonlimport.Import(t.Context(), readOnly{t, store}, []jsonlimport.Input{nowhere}, options)
+	if err != nil {
+		t.Fatal(err)
+	}
 	names, err := os.ReadDir(filepath.Dir(path))
 	if err != nil || len(names) != 1 {
 		t.Errorf("files = %v, %v; want the source alone", names, err)
@@ -238,16 +242,46 @@ func TestImport_stream(t *testing.T) {
 				w.Close()
 			}()
 			store, temp := mustStore(t), t.TempDir()
+			checkTemp := func() {
+				if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
+					t.Errorf("%v, %v left in the temporary directory", left, err)
+				}
+			}
 			inputs := []jsonlimport.Input{{Name: "standard input", Stream: r}}
-			report, err := jsonlimport.Import(t.Context(), store, inputs, jsonlimport.Options{TempDir: temp})
+			options := jsonlimport.Options{TempDir: temp, Progress: func(p jsonlimport.Progress) {
+				// Not even a kill at this point leaves a copy behind.
+				if p.Phase == jsonlimport.Validating && runtime.GOOS != "windows" {
+					checkTemp()
+				}
+			}}
+			report, err := jsonlimport.Import(t.Context(), store, inputs, options)
 			if err != nil || report.Imported != 6 {
 				t.Errorf("report %+v, %v; want 6 imported", report, err)
 			}
-			left, err := os.ReadDir(temp)
-			if err != nil || len(left) > 0 {
-				t.Errorf("%v, %v left in the temporary directory", left, err)
-			}
+			checkTemp()
 		})
+	}
+}
+
+// TestImport_pipe reads a file that is none, as a shell makes for <(command).
+func TestImport_pipe(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	path := fmt.Sprintf("/dev/fd/%d", r.Fd())
+	if _, err := os.Stat(path); err != nil {
+		t.Skipf("this system has no such files: %v", err)
+	}
+	if _, err := w.WriteString(mustRead(t, "testdata/clean.jsonl")); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if report := mustImport(t, mustStore(t), jsonlimport.Options{}, path); report.Imported != 6 {
+		t.Errorf("report %+v; want 6 imported", report)
 	}
 }
 
@@ -295,15 +329,22 @@ func TestImport_interrupted(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		options := jsonlimport.Options{BatchEntries: 10, SkipMalformed: true}
-		calls := 0
-		options.Progress = func(jsonlimport.Progress) {
+		calls, validating := 0, false
+		options.Progress = func(p jsonlimport.Progress) {
 			if calls++; calls == step {
+				validating = p.Phase == jsonlimport.Validating
 				cancel()
 			}
 		}
 		store := mustStore(t)
 		_, err := jsonlimport.Import(ctx, store, files(path), options)
 		cancel()
+		if calls > step+2 {
+			t.Errorf("step %d: the import went on for %d more", step, calls-step)
+		}
+		if _, err := os.Stat(path + ".rejected.jsonl"); validating && !os.IsNotExist(err) {
+			t.Errorf("step %d: there is a file of rejected lines", step)
+		}
 		stored := len(mustEntries(t, store))
 		partial, isPartial := errors.AsType[*jsonlimport.PartialError](err)
 		switch {
@@ -388,6 +429,29 @@ func TestImport_sourceChanges(t *testing.T) {
 				t.Error("no change was noticed")
 			}
 		})
+	}
+}
+
+// TestImport_sourceGrowsWhileValidated writes to a file that is read already.
+// That is noticed before the first write, though the lines seen are all good.
+func TestImport_sourceGrowsWhileValidated(t *testing.T) {
+	path := mustWrite(t, "memory.jsonl", strings.Join(manyLines(40), ""))
+	options := jsonlimport.Options{BatchEntries: 10, Progress: func(p jsonlimport.Progress) {
+		if p.Phase == jsonlimport.Validating && p.Entries == 40 {
+			file, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer file.Close()
+			if _, err := file.WriteString(manyLines(41)[40]); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}}
+	store := mustStore(t)
+	_, err := jsonlimport.Import(t.Context(), store, files(path), options)
+	if !errors.Is(err, jsonlimport.ErrSourceChanged) || len(mustEntries(t, store)) > 0 {
+		t.Errorf("error = %v, %d entries stored; want none", err, len(mustEntries(t, store)))
 	}
 }
 

@@ -117,8 +117,10 @@ func (r *run) validateSource(ctx context.Context, s *source, progress *phaseMete
 			if r.opts.DryRun {
 				break
 			}
-			if err := r.sparesSources(rejected.path); err != nil {
-				return err
+			if rejected.out == nil {
+				if err := r.sparesSources(rejected.path); err != nil {
+					return err
+				}
 			}
 			if err := rejected.add(it.line, it.rest); err != nil {
 				return err
@@ -227,7 +229,9 @@ func (r *run) readAgain(ctx context.Context, s *source, number *int, progress *p
 	var batch []found
 	var chunks int
 	flush := func() error {
-		if chunks == len(s.sums) || chunk.cut() != s.sums[chunks] {
+		// The last sum is of a chunk that is not full, often of an empty one,
+		// so a source that has grown or shrunk differs in it at the latest.
+		if chunk.cut() != s.sums[chunks] {
 			return s.changed()
 		}
 		chunks++
@@ -256,9 +260,6 @@ func (r *run) readAgain(ctx context.Context, s *source, number *int, progress *p
 	}
 	if err := flush(); err != nil {
 		return err
-	}
-	if chunks != len(s.sums) {
-		return s.changed()
 	}
 	progress.next(s, *number)
 	return nil

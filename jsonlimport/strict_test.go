@@ -133,6 +133,42 @@ func TestImport_malformedLine(t *testing.T) {
 	}
 }
 
+// TestLineError_position points at the value that is wrong, whichever reader
+// found it and however the line ends.
+func TestLineError_position(t *testing.T) {
+	for _, tt := range []struct{ line, at string }{
+		{`{"id": "x", "memory":"","relevance":1}`, `"x", `},
+		{`{"id":"2adee6a3-a553-5015-bab8-1310d3984d51","relevance" :  null}`, `null}`},
+		{strings.Replace(cleanLines(t)[1], `"retry"`, `7`, 1), `,7],"created`},
+		{strings.Replace(cleanLines(t)[1], `error_pattern`, ``, 1), `"","memory"`},
+		{`{"relevance":0.5}`, ``},
+		{`{"relevance":0.5,}`, `,}`},
+		{`{"id":"m1","content":"a", "agent": 7}`, `7}`},
+		{`{"id":"m1","content":"a","agent":"","category":"","tags":["x", 8]}`, `8]}`},
+		{`{"id":"m1","agent":"","content":"a\u0000"}`, `\u0000`},
+		{`{"content":"a"}`, ``},
+	} {
+		line := strings.TrimSuffix(tt.line, "\n")
+		for _, end := range []string{"\n", "\r\n"} {
+			_, err := jsonlimport.Import(t.Context(), mustStore(t), stream(line+end), jsonlimport.Options{})
+			refused, ok := errors.AsType[*jsonlimport.RefusedError](err)
+			if !ok {
+				t.Fatalf("%s: error = %v", line, err)
+			}
+			fault := refused.Lines[0]
+			if want := strings.Index(line, tt.at) + 1; tt.at != "" && fault.Column != want {
+				t.Errorf("%v; want column %d", fault, want)
+			}
+			if tt.at == "" && (fault.Column != 0 || fault.Near != "") {
+				t.Errorf("%v; want no column", fault)
+			}
+			if strings.Contains(fault.Near, "\r") || tt.at != "" && !strings.Contains(fault.Near, tt.at) {
+				t.Errorf("%v; want %s in the text near it", fault, tt.at)
+			}
+		}
+	}
+}
+
 func TestImport_noForm(t *testing.T) {
 	for _, line := range []string{`{}`, `{"foo":1}`, `{"id":"m1","text":"x"}`} {
 		_, err := jsonlimport.Import(t.Context(), mustStore(t), stream(line+"\n"), jsonlimport.Options{})
@@ -254,6 +290,23 @@ func TestImport_fileThatCannotBeOpened(t *testing.T) {
 				t.Errorf("%d entries were stored", n)
 			}
 		})
+	}
+}
+
+// TestImport_commandsCanBeCopied gives a file a name that a shell would split.
+func TestImport_commandsCanBeCopied(t *testing.T) {
+	t.Chdir(t.TempDir())
+	name := "it's $mine.jsonl"
+	if err := os.WriteFile(name, []byte("[]"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := jsonlimport.Import(t.Context(), mustStore(t), files(name), jsonlimport.Options{})
+	if want := `jq -c '.[]' 'it'\''s $mine.jsonl' > 'it'\''s $mine.jsonl.jsonl'`; err == nil || !strings.HasSuffix(err.Error(), want) {
+		t.Errorf("error = %v; want %s", err, want)
+	}
+	_, err = jsonlimport.Import(t.Context(), mustStore(t), stream("[]"), jsonlimport.Options{})
+	if want := `jq -c '.[]' FILE > FILE.jsonl`; err == nil || !strings.HasSuffix(err.Error(), want) {
+		t.Errorf("error = %v; want %s", err, want)
 	}
 }
 
