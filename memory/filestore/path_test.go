@@ -54,6 +54,9 @@ func TestOpen_SpellingsOfOnePath(t *testing.T) {
 				mustStore(t, s, numbered(byte(i+1), "text"))
 			}
 			for _, s := range handles {
+				if s.Path() != handles[0].Path() {
+					t.Errorf("one handle says its file is %s, another %s", s.Path(), handles[0].Path())
+				}
 				if n, err := s.Len(t.Context()); n != len(handles) || err != nil {
 					t.Errorf("one handle sees %d entries, %v, want %d", n, err, len(handles))
 				}

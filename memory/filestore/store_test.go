@@ -94,6 +94,9 @@ func TestOpen_RefusesWhatIsNoFile(t *testing.T) {
 	if _, err := filestore.Open(t.TempDir()); err == nil {
 		t.Error("a directory was opened as a file")
 	}
+	if _, err := filestore.OpenReadOnly(os.DevNull); err == nil {
+		t.Error("a device was opened as a file")
+	}
 	if _, err := filestore.Open(""); err == nil {
 		t.Error("the empty path was opened")
 	}
