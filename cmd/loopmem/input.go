@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -35,7 +36,7 @@ func (a *app) confirm(ctx context.Context, question string, args ...any) (bool, 
 	}
 	fmt.Fprintf(a.err, question+" [y/N] ", args...)
 	reply, err := interruptible(ctx, func() (string, error) { return bufio.NewReader(a.in).ReadString('\n') })
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		return false, err
 	}
 	reply = strings.ToLower(strings.TrimSpace(reply))
