@@ -15,6 +15,7 @@ import (
 	"github.com/pressly/goose/v3"
 	"modernc.org/sqlite"
 
+	"github.com/loopmem/loopmem/internal/realpath"
 	"github.com/loopmem/loopmem/memory"
 	"github.com/loopmem/loopmem/migrations"
 )
@@ -67,9 +68,13 @@ func open(ctx context.Context, path string, options Options, settings memory.Set
 	// kind, use that; where it does not, nothing is lost.
 	_, _ = sqlite.OFDLocking(true)
 
-	path, err := resolve(path)
+	if path == "" {
+		return nil, fmt.Errorf("%w: the path of the database is empty", memory.ErrInvalid)
+	}
+	// The side file of the lock must be the same for every spelling.
+	path, err := realpath.Resolve(path)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("open database: %w", err)
 	}
 	d := &database{
 		path: path, options: options, settings: settings,
@@ -114,39 +119,6 @@ func openInMemory(ctx context.Context, options Options, settings memory.Settings
 	only.keep = true
 	d.readers, d.writer = only, only
 	return d, d.fillIndexes(ctx)
-}
-
-// resolve returns the one path that all spellings of it lead to, following
-// symbolic links even where the last one dangles: the side file of the lock
-// must be the same for all.
-func resolve(path string) (string, error) {
-	if path == "" {
-		return "", fmt.Errorf("%w: the path of the database is empty", memory.ErrInvalid)
-	}
-	path, err := filepath.Abs(path)
-	if err != nil {
-		return "", err
-	}
-	const maxLinks = 40 // as the kernel has it
-	for range maxLinks {
-		target, err := os.Readlink(path)
-		if err != nil {
-			// No link, or nothing there yet.
-			folder, err := filepath.EvalSymlinks(filepath.Dir(path))
-			if errors.Is(err, fs.ErrNotExist) {
-				return path, nil
-			}
-			if err != nil {
-				return "", fmt.Errorf("open database: %w", err)
-			}
-			return filepath.Join(folder, filepath.Base(path)), nil
-		}
-		if !filepath.IsAbs(target) {
-			target = filepath.Join(filepath.Dir(path), target)
-		}
-		path = target
-	}
-	return "", fmt.Errorf("open database: %s: too many symbolic links", path)
 }
 
 // inspect looks at what the path leads to, and refuses what is no store of

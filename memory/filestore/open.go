@@ -9,7 +9,7 @@ import (
 	"os"
 
 	"github.com/loopmem/loopmem/memory"
-	"github.com/loopmem/loopmem/memory/filestore/internal/realpath"
+	"github.com/loopmem/loopmem/internal/realpath"
 )
 
 // Open returns a handle on the file at path. If the process has none yet, it

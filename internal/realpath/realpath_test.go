@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/loopmem/loopmem/memory/filestore/internal/realpath"
+	"github.com/loopmem/loopmem/internal/realpath"
 )
 
 // must returns a function that stops the test on any error.
