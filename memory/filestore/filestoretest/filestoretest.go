@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/loopmem/loopmem/memory/filestore/internal/fault"
-	"github.com/loopmem/loopmem/memory/filestore/internal/realpath"
+	"github.com/loopmem/loopmem/internal/realpath"
 )
 
 // Stage names a step of the file store.
