@@ -37,10 +37,11 @@ type Options struct {
 	// MaxErrors is how many malformed lines a [RefusedError] lists; default 20.
 	MaxErrors int
 	// BatchEntries and BatchBytes bound what is stored with one write, as the
-	// others who use the store wait meanwhile; default 500 entries or 256 KiB
-	// of lines, whichever comes first, which takes an SQLite store a small
-	// part of half a second. One line is never split, unless it holds more
-	// entries than that.
+	// others who write to the store wait meanwhile; default 250 entries or
+	// 128 KiB of lines, whichever comes first. That takes an SQLite store some
+	// tens of milliseconds, and less than half a second even on a machine with
+	// far too much to do. A longer line is a batch of its own; one that holds
+	// more entries is split.
 	BatchEntries int
 	BatchBytes   int
 	// TempDir is where streams are copied to; default [os.TempDir].
@@ -53,8 +54,8 @@ type Options struct {
 func (o Options) withDefaults() *Options {
 	o.MaxLineBytes = cmp.Or(max(o.MaxLineBytes, 0), 64<<20)
 	o.MaxErrors = cmp.Or(max(o.MaxErrors, 0), 20)
-	o.BatchEntries = cmp.Or(max(o.BatchEntries, 0), 500)
-	o.BatchBytes = cmp.Or(max(o.BatchBytes, 0), 256<<10)
+	o.BatchEntries = cmp.Or(max(o.BatchEntries, 0), 250)
+	o.BatchBytes = cmp.Or(max(o.BatchBytes, 0), 128<<10)
 	if o.Progress == nil {
 		o.Progress = func(Progress) {}
 	}
