@@ -79,6 +79,9 @@ type Survivor struct {
 	Index int   // where it stood in the input
 	// Slot is the index in the input whose place it takes, or [EndOfOrder].
 	Slot int
+	// Rewritten tells that more has changed than the pass does to every
+	// entry: it absorbed others, or a link of it follows a merge.
+	Rewritten bool
 }
 
 // EndOfOrder is the slot of survivors that move behind all others.
@@ -129,7 +132,8 @@ func (c Consolidation) Plan(now time.Time, entries []Entry, stamps map[uuid.UUID
 	}
 	p.prune(append(ordered, setAside...))
 	for i := range p.plan.Survivors {
-		p.plan.Survivors[i].Entry.Relink(p.plan.Merged)
+		s := &p.plan.Survivors[i]
+		s.Rewritten = s.Entry.Relink(p.plan.Merged) || s.Rewritten
 	}
 	p.plan.Stats.EntriesAfter = len(p.plan.Survivors)
 	return p.plan
@@ -291,6 +295,7 @@ func (p *pass) fold(cluster []Survivor) Survivor {
 	}
 	for i := range others {
 		other := &others[i]
+		kept.Rewritten = true
 		kept.Entry.absorb(&other.Entry)
 		p.plan.Merged[other.Entry.ID] = kept.Entry.ID
 		p.plan.Stats.Merged++

@@ -360,7 +360,9 @@ func (s *Store) Consolidate(ctx context.Context) (ConsolidationStats, error) {
 	for _, survivor := range plan.Survivors {
 		r := visible[survivor.Index]
 		r.Entry, r.stamp = survivor.Entry, nil
-		s.touch(r)
+		if survivor.Rewritten {
+			s.touch(r)
+		}
 		if survivor.Slot == EndOfOrder {
 			ends = append(ends, r)
 		} else {

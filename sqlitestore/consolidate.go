@@ -31,7 +31,7 @@ func (s *Store) ConsolidateIfOlder(ctx context.Context, age time.Duration) (stat
 		if age > 0 && last != nil && w.now.Sub(fromNanos(*last)) < age {
 			return nil
 		}
-		p, err := s.plan(w.tx, w.now)
+		p, err := s.plan(w.tx, w.now, backlog{})
 		if err != nil {
 			return err
 		}
@@ -49,8 +49,9 @@ func (s *Store) ConsolidateIfOlder(ctx context.Context, age time.Duration) (stat
 
 // PreviewConsolidation implements [memory.Backend].
 func (s *Store) PreviewConsolidation(ctx context.Context) (stats memory.ConsolidationStats, err error) {
+	owed := s.pending.peek()
 	err = s.view(ctx, func(t *tx) error {
-		p, err := s.plan(t, s.settings.Now().UTC().Round(0))
+		p, err := s.plan(t, s.settings.Now().UTC().Round(0), owed)
 		if err == nil {
 			stats = p.plan.Stats
 		}
@@ -69,8 +70,9 @@ type passPlan struct {
 	stamps map[uuid.UUID]time.Time
 }
 
-// plan computes a pass over what the handle sees.
-func (s *Store) plan(t *tx, now time.Time) (passPlan, error) {
+// plan computes a pass over what the handle sees, as if what is owed were
+// written already.
+func (s *Store) plan(t *tx, now time.Time, owed backlog) (passPlan, error) {
 	rows, err := t.rows(within(s.scope), inOrder)
 	if err != nil {
 		return passPlan{}, err
@@ -81,7 +83,12 @@ func (s *Store) plan(t *tx, now time.Time) (passPlan, error) {
 	}
 	entries := make([]memory.Entry, len(rows))
 	for i := range rows {
-		entries[i] = rows[i].entry
+		e := rows[i].entry
+		owed.apply(rows[i].rowID, &e)
+		if at, stamped := owed.stamps[rows[i].rowID]; stamped {
+			stamps[e.ID] = latest(stamps[e.ID], at)
+		}
+		entries[i] = e
 	}
 	return passPlan{s.settings.Consolidation.Plan(now, entries, stamps), rows, stamps}, nil
 }
@@ -134,7 +141,7 @@ func (w *writeTx) settle(p passPlan, survivor *memory.Survivor) (err error) {
 	default:
 		position = p.rows[survivor.Slot].position
 	}
-	if contentSum(&survivor.Entry) != contentSum(&old.entry) {
+	if survivor.Rewritten {
 		if err := w.replaceContent(old, &survivor.Entry); err != nil {
 			return err
 		}

@@ -3,6 +3,7 @@ package sqlitestore
 import (
 	"context"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -33,6 +34,15 @@ type touch struct {
 	reinforce bool
 }
 
+// apply does the touches of a row to an entry that was read from it.
+func (b *backlog) apply(rowID int64, e *memory.Entry) {
+	for _, t := range b.touches {
+		if t.rowID == rowID {
+			e.Touch(t.at, t.reinforce)
+		}
+	}
+}
+
 func (b *backlog) empty() bool { return len(b.stamps) == 0 && len(b.touches) == 0 }
 
 func newPending() *pending { return &pending{work: backlog{stamps: make(map[int64]time.Time)}} }
@@ -46,14 +56,28 @@ func (p *pending) take() backlog {
 	return work
 }
 
-// restore puts back what a failed write could not do.
+// peek returns a copy of the backlog, which stays.
+func (p *pending) peek() backlog {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return backlog{stamps: maps.Clone(p.work.stamps), touches: slices.Clone(p.work.touches)}
+}
+
+// restore puts work back before what has come since: it could not be done.
 func (p *pending) restore(work backlog) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.work.touches = append(work.touches, p.work.touches...)
-	newer := p.work.stamps
-	p.work.stamps = work.stamps
-	maps.Copy(p.work.stamps, newer)
+	for rowID, at := range work.stamps {
+		p.work.stamps[rowID] = latest(p.work.stamps[rowID], at)
+	}
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }
 
 // add puts book-keeping on the backlog, and arranges that it is written soon,

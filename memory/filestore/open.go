@@ -8,8 +8,8 @@ import (
 	"log/slog"
 	"os"
 
-	"github.com/loopmem/loopmem/memory"
 	"github.com/loopmem/loopmem/internal/realpath"
+	"github.com/loopmem/loopmem/memory"
 )
 
 // Open returns a handle on the file at path. If the process has none yet, it

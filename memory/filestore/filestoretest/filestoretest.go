@@ -7,8 +7,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/loopmem/loopmem/memory/filestore/internal/fault"
 	"github.com/loopmem/loopmem/internal/realpath"
+	"github.com/loopmem/loopmem/memory/filestore/internal/fault"
 )
 
 // Stage names a step of the file store.
