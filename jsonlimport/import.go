@@ -40,8 +40,8 @@ type Options struct {
 	// others who write to the store wait meanwhile; default 250 entries or
 	// 128 KiB of lines, whichever comes first. That takes an SQLite store some
 	// tens of milliseconds, and less than half a second even on a machine with
-	// far too much to do. A longer line is a batch of its own; one that holds
-	// more entries is split.
+	// far too much to do. A longer line is stored whole, with what came before
+	// it; a line that holds more entries is split.
 	BatchEntries int
 	BatchBytes   int
 	// TempDir is where streams are copied to; default [os.TempDir].
