@@ -332,8 +332,26 @@ func TestRunFindsTheDatabase(t *testing.T) {
 			t.Errorf("%s holds %q, want %q", path, got, want)
 		}
 	}
+	w.env["HOME"] = w.folder
+	if got := w.texts("list", "--db=~/flag.db"); len(got) != 1 {
+		t.Errorf("~/flag.db: %q", got)
+	}
 	if got := w.object("stats")["path"]; got != folder {
 		t.Errorf("stats names %v, want %s", got, folder)
+	}
+}
+
+func TestRunOpensExactlyThePathItIsGiven(t *testing.T) {
+	w := newWorld(t)
+	for _, name := range []string{"with space.db", "a%20b.db", "a#b.db", "ünïcödé 世界.db", "quote'.db", "a&b=c.db", "~.db", "plain"} {
+		path := w.path(name)
+		w.add(name, "--db", path)
+		if _, err := os.Stat(path); err != nil {
+			t.Error(err)
+		}
+		if got := w.texts("list", "--db", path); len(got) != 1 || got[0] != name {
+			t.Errorf("%s holds %q", path, got)
+		}
 	}
 }
 

@@ -29,7 +29,12 @@ func Resolve(path string) (string, error) {
 		// Not filepath.Join: it would drop a ".." with the link before it.
 		path = dir + string(filepath.Separator) + path
 	}
-	return resolve(path)
+	real, err := resolve(path)
+	if _, named := errors.AsType[*fs.PathError](err); err != nil && !named {
+		// EvalSymlinks does not say what is "not a directory".
+		err = &fs.PathError{Op: "open", Path: path, Err: err}
+	}
+	return real, err
 }
 
 func resolve(path string) (string, error) {
