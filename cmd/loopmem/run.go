@@ -60,7 +60,9 @@ func (a *app) run(ctx context.Context, args []string) int {
 	root := a.rootCommand()
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
-	err = errors.Join(err, a.out.Flush())
+	if failed := a.out.Flush(); err == nil {
+		err = failed
+	}
 	if err == nil {
 		return exitOK
 	}
@@ -72,7 +74,9 @@ func (a *app) run(ctx context.Context, args []string) int {
 		a.complain(fmt.Errorf("%w\nSee: %s --help", err, command))
 		return exitUsage
 	}
-	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+	if err == ctx.Err() {
+		err = errors.New("interrupted")
+	} else if errors.Is(err, context.Canceled) {
 		err = fmt.Errorf("interrupted: %w", err)
 	}
 	a.complain(advise(err))

@@ -144,6 +144,9 @@ func (team workers) work(ctx context.Context) (stored []uuid.UUID, retrieved int
 	}
 	all.Wait()
 	elapsed = time.Since(began)
+	if err := ctx.Err(); err != nil {
+		return nil, 0, 0, err // and not one for each process
+	}
 	for _, w := range team {
 		stored = append(stored, w.stored...)
 		retrieved += w.retrieved
