@@ -482,3 +482,33 @@ func contentsOf(t testing.TB, folder string) map[string]string {
 	}
 	return contents
 }
+
+func TestRunGivesUpOnABusyDatabase(t *testing.T) {
+	w := newWorld(t)
+	w.add("before")
+	db, err := sql.Open("sqlite", w.path("memory.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	other, err := db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := other.ExecContext(t.Context(), "BEGIN IMMEDIATE"); err != nil {
+		t.Fatal(err)
+	}
+	o := w.run("add", "x", "--busy-timeout", "50ms")
+	if o.status != exitError || o.out != "" || !strings.Contains(o.errors, w.path("memory.db")) || !strings.Contains(o.errors, "--busy-timeout") {
+		t.Errorf("%+v", o)
+	}
+	if o := w.run("retrieve", "before", "--busy-timeout", "50ms"); o.status != exitOK || !strings.Contains(o.out, "before") {
+		t.Errorf("a reader waits for a writer: %+v", o)
+	}
+	if err := other.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.texts("list"); len(got) != 1 {
+		t.Errorf("it stored %q", got)
+	}
+}
