@@ -9,6 +9,11 @@
 // shared by any number of processes, is in package sqlitestore. Package
 // memorytest checks any implementation against the contract.
 //
+// With embeddings, entries are also found by what they mean: an [Embedder]
+// makes them, [EmbeddingMemory] puts it before a store, and [EmbedMissing]
+// makes up for what was stored without. Package openaiembed talks to the
+// endpoints that have models.
+//
 // The rules themselves are pure functions on entries, times and texts, which
 // all stores share so that they cannot disagree: [RetrieveQuery.Score] and
 // [Query.Rank] rank, [Entry.EffectiveStrength] and [Entry.Quality] weigh,
