@@ -55,6 +55,25 @@ var writeOperations = map[string]func(context.Context, *Store) error{
 		_, err := s.Consolidate(ctx)
 		return err
 	},
+	"BindEmbeddingModel": func(ctx context.Context, s *Store) error {
+		return s.BindEmbeddingModel(ctx, fixtureModel)
+	},
+	"SetEmbeddings": func(ctx context.Context, s *Store) error {
+		record, err := s.Get(ctx, fixture(2).ID)
+		if err != nil {
+			return err
+		}
+		_, err = s.SetEmbeddings(ctx, fixtureModel, []memory.Embedded{
+			{ID: record.Entry.ID, Version: record.Version, Vector: []float32{7, 7}},
+		})
+		return err
+	},
+	"DropEmbeddings, a portion": func(ctx context.Context, s *Store) error {
+		return s.write(ctx, func(w *writeTx) error {
+			_, err := w.dropSomeEmbeddings()
+			return err
+		})
+	},
 	"book-keeping": func(ctx context.Context, s *Store) error {
 		return s.write(ctx, func(w *writeTx) error {
 			return w.applyPending(backlog{
@@ -64,6 +83,9 @@ var writeOperations = map[string]func(context.Context, *Store) error{
 		})
 	},
 }
+
+// fixtureModel could have made the embeddings of the fixtures.
+var fixtureModel = memory.Model{Name: "fixture", Dimensions: 2}
 
 var fixtureTime = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
