@@ -32,6 +32,6 @@
 //
 // Two things live in the mirror only. The accesses that Recall counts are
 // written by the next rewrite, by Flush or by Close. The stamps that Retrieve
-// leaves wait for a consolidation and end with the last handle. Versions, too,
-// hold only until then.
+// leaves wait for a consolidation and end with the last handle. Versions and
+// the name of the embedding model, too, hold only until then.
 package filestore
