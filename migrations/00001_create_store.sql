@@ -22,7 +22,6 @@ CREATE TABLE entry (
     id               BLOB    NOT NULL UNIQUE CHECK (length(id) = 16),
     version          INTEGER NOT NULL, -- store.version when the content last changed
     checksum         INTEGER NOT NULL, -- over the content and the embedding
-    created_at       INTEGER NOT NULL,
     importance       INTEGER NOT NULL,
     memory_type      INTEGER NOT NULL, -- 0 episodic, 1 semantic, 2 reflection
     confidentiality  INTEGER NOT NULL, -- 0 public, 1 internal, 2 confidential, 3 restricted
@@ -48,6 +47,7 @@ CREATE INDEX entry_by_category ON entry (category);
 CREATE TABLE entry_state (
     row_id        INTEGER PRIMARY KEY REFERENCES entry (row_id) ON DELETE CASCADE,
     position      INTEGER NOT NULL UNIQUE, -- insertion order
+    created_at    INTEGER NOT NULL,
     version       INTEGER NOT NULL,        -- store.version when the row last changed
     checksum      INTEGER NOT NULL,
     relevance     REAL    NOT NULL,
@@ -56,13 +56,13 @@ CREATE TABLE entry_state (
     access_count  INTEGER NOT NULL,
     last_accessed INTEGER,
     last_decayed  INTEGER,
-    strength_base INTEGER NOT NULL, -- last_accessed, or else the entry's created_at
+    strength_base INTEGER NOT NULL, -- last_accessed, or else created_at
     fade          REAL    NOT NULL, -- orders rows as their effective strength does, at any time
     -- The relevance as Retrieve counts it.
     ranked REAL GENERATED ALWAYS AS (CASE WHEN relevance BETWEEN 0 AND 1 THEN relevance ELSE 0 END) VIRTUAL
 ) STRICT;
 CREATE INDEX entry_state_by_relevance ON entry_state (ranked DESC, position);
-CREATE INDEX entry_state_by_fade ON entry_state (fade);
+CREATE INDEX entry_state_by_fade ON entry_state (fade, strength_base, created_at, position);
 CREATE INDEX entry_state_by_strength_base ON entry_state (strength_base);
 
 CREATE TABLE embedding (

@@ -16,16 +16,18 @@ func (w *writeTx) makeRoom() error {
 	if capacity == 0 {
 		return nil
 	}
-	var count int
-	if err := w.get(&count, `SELECT count(*) FROM entry_state`); err != nil {
-		return err
+	if w.count == nil {
+		w.count = new(int)
+		if err := w.get(w.count, `SELECT count(*) FROM entry_state`); err != nil {
+			return err
+		}
 	}
-	for ; count >= capacity; count-- {
-		rowID, err := w.weakest()
+	for *w.count >= capacity {
+		weakest, err := w.weakest()
 		if err != nil {
 			return err
 		}
-		rows, err := w.rowsByID([]int64{rowID}, condition{})
+		rows, err := w.rowsByID([]int64{weakest}, condition{})
 		if err != nil {
 			return err
 		}
@@ -39,57 +41,92 @@ func (w *writeTx) makeRoom() error {
 // errEnough ends a walk over rows before its end.
 var errEnough = errors.New("enough")
 
+// fading is what a row's turn to leave depends on.
+type fading struct {
+	RowID    int64   `db:"row_id"`
+	Position int64   `db:"position"`
+	Created  int64   `db:"created_at"`
+	Base     int64   `db:"strength_base"`
+	Fade     float64 `db:"fade"`
+	Strength float64 `db:"strength"`
+}
+
+// entry returns one of nothing but what memory.WeakerThan looks at.
+func (f *fading) entry() *memory.Entry {
+	return &memory.Entry{Strength: f.Strength, CreatedAt: fromNanos(f.Created), LastAccessed: new(fromNanos(f.Base))}
+}
+
+const selectFading = `
+	SELECT s.row_id, s.position, s.created_at, s.strength_base, s.fade, s.strength
+	FROM entry_state AS s CROSS JOIN entry AS e USING (row_id)
+	WHERE NOT e.pinned `
+
+const walkFading = `
+	  AND (s.fade, s.strength_base) > (?, ?)
+	ORDER BY s.fade, s.strength_base, s.created_at, s.position`
+
 // weakest finds the unpinned entry that has to make room first. It walks the
 // rows in the order in which they fade, and stops where no later one can be
 // weaker than the weakest so far; rows that do not fade yet are looked at
 // apart.
 func (w *writeTx) weakest() (rowID int64, err error) {
-	const tiny = 1e-300 // below it, float64 loses its precision
-	best := struct {
-		memory.Entry
-		position int64
-	}{}
-	consider := func(rows *sqlx.Rows) (more bool, err error) {
-		var id, position, created, base int64
-		var fade, strength float64
-		if err := rows.Scan(&id, &position, &created, &base, &fade, &strength); err != nil {
-			return false, err
+	var best *fading
+	consider := func(f *fading) {
+		if best == nil || memory.WeakerThan(f.entry(), best.entry(), w.now) ||
+			!memory.WeakerThan(best.entry(), f.entry(), w.now) && f.Position < best.Position {
+			best = f
 		}
-		// An entry made of nothing but what WeakerThan looks at.
-		e := memory.Entry{Strength: strength, CreatedAt: fromNanos(created), LastAccessed: new(fromNanos(base))}
-		least := math.Inf(1)
-		if rowID != 0 {
-			least = best.EffectiveStrength(w.now)
-		}
-		weaker := rowID == 0 || memory.WeakerThan(&e, &best.Entry, w.now) ||
-			!memory.WeakerThan(&best.Entry, &e, w.now) && position < best.position
-		if weaker {
-			rowID, best.Entry, best.position = id, e, position
-		}
-		// Strengths are clamped at both ends, where the order says nothing.
-		more = least >= 1 || fade <= fadeThreshold(max(least, tiny), w.now)+fadeMargin
-		return more, nil
 	}
-	const columns = `
-		SELECT s.row_id, s.position, e.created_at, s.strength_base, s.fade, s.strength
-		FROM entry_state AS s JOIN entry AS e USING (row_id)
-		WHERE NOT e.pinned `
-	err = w.each(func(rows *sqlx.Rows) error {
-		more, err := consider(rows)
-		if err == nil && !more {
-			err = errEnough
+	// Rows of one fade and base, such as those of an import, are equally
+	// strong: the first of them stands for all, and the walk begins anew
+	// behind them.
+	last := fading{Fade: math.Inf(-1)}
+	for again := true; again; {
+		again = false
+		err := w.eachFading(func(f *fading) error {
+			if f.Fade == last.Fade && f.Base == last.Base {
+				again = true
+				return errEnough
+			}
+			if best != nil && !w.mayBeWeaker(f, best) {
+				return errEnough
+			}
+			last = *f
+			consider(f)
+			return nil
+		}, walkFading, last.Fade, last.Base)
+		if err != nil && err != errEnough {
+			return 0, err
 		}
-		return err
-	}, columns+`ORDER BY s.fade`)
-	if err != nil && err != errEnough {
-		return 0, err
 	}
-	err = w.each(func(rows *sqlx.Rows) error {
-		_, err := consider(rows)
-		return err
-	}, columns+`AND s.strength_base > ?`, nanos(w.now))
-	if err == nil && rowID == 0 {
+	err = w.eachFading(func(f *fading) error {
+		consider(f)
+		return nil
+	}, `AND s.strength_base > ?`, nanos(w.now))
+	if err == nil && best == nil {
 		err = memory.ErrFull
 	}
-	return rowID, err
+	if err != nil {
+		return 0, err
+	}
+	return best.RowID, nil
+}
+
+// mayBeWeaker reports whether a row that fades like f, or one behind it in
+// that order, may have to make room before best.
+func (w *writeTx) mayBeWeaker(f, best *fading) bool {
+	const tiny = 1e-300 // below it, float64 loses its precision
+	least := best.entry().EffectiveStrength(w.now)
+	// Strengths are clamped to 1, where the order says nothing.
+	return least >= 1 || f.Fade <= fadeThreshold(max(least, tiny), w.now)+fadeMargin
+}
+
+func (w *writeTx) eachFading(visit func(*fading) error, rest string, args ...any) error {
+	return w.each(func(rows *sqlx.Rows) error {
+		var f fading
+		if err := rows.StructScan(&f); err != nil {
+			return err
+		}
+		return visit(&f)
+	}, selectFading+rest, args...)
 }

@@ -65,6 +65,7 @@ type writeTx struct {
 	*database
 	now     time.Time // one for the whole transaction
 	version int64     // of the store after it; 0 until bump
+	count   *int      // entries in the store, once makeRoom has counted them
 }
 
 // write is the one gate through which every change of every process passes.

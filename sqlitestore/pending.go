@@ -156,7 +156,7 @@ func (w *writeTx) touchRow(t touch) error {
 		Position int64 `db:"position"`
 	}
 	found, err := w.find(&now, `
-		SELECT position, relevance, strength, zero_signs, access_count, last_accessed, last_decayed
+		SELECT position, created_at, relevance, strength, zero_signs, access_count, last_accessed, last_decayed
 		FROM entry_state WHERE row_id = ?`, t.rowID)
 	if !found || err != nil {
 		return err

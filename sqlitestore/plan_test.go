@@ -98,9 +98,7 @@ func TestPlansOfFilters(t *testing.T) {
 		}
 	})
 	t.Run("fade", func(t *testing.T) {
-		plan := queryPlan(t, s, `
-			SELECT s.row_id FROM entry_state AS s JOIN entry AS e USING (row_id)
-			WHERE NOT e.pinned ORDER BY s.fade`)
+		plan := queryPlan(t, s, selectFading+walkFading, 0.0, 0)
 		if !strings.Contains(plan, "entry_state_by_fade") || strings.Contains(plan, "TEMP B-TREE") {
 			t.Errorf("the walk by fading is a sort:\n%s", plan)
 		}

@@ -35,11 +35,11 @@ func (r *row) candidate() memory.Candidate {
 
 // selectRows reads whole entries; a WHERE and an ORDER BY may follow.
 const selectRows = `
-	SELECT e.row_id, e.id, e.version, e.checksum, e.created_at, e.importance, e.memory_type,
+	SELECT e.row_id, e.id, e.version, e.checksum, e.importance, e.memory_type,
 	       e.confidentiality, e.validated, e.pinned, e.category, e.agent, e.author_user_id,
 	       e.author_tenant_id, e.tags, e.keywords, e.attributes, e.related_ids, e.source_ids,
 	       e.summary, e.memory,
-	       s.position, s.checksum, s.relevance, s.strength, s.zero_signs, s.access_count,
+	       s.position, s.checksum, s.created_at, s.relevance, s.strength, s.zero_signs, s.access_count,
 	       s.last_accessed, s.last_decayed,
 	       v.vector
 	FROM entry AS e
@@ -78,24 +78,22 @@ func (t *tx) rowsByID(rowIDs []int64, c condition) ([]row, error) {
 
 func scanRow(rows *sqlx.Rows) (row, error) {
 	var r row
-	var created int64
 	var now state
 	var tags, keywords, attributes string
 	var related, sources, vector []byte
 	e := &r.entry
 	err := rows.Scan(
-		&r.rowID, &e.ID, &r.version, &r.contentSum, &created, &e.Importance, &e.MemoryType,
+		&r.rowID, &e.ID, &r.version, &r.contentSum, &e.Importance, &e.MemoryType,
 		&e.Confidentiality, &e.Validated, &e.Pinned, &e.Category, &e.Agent, &e.AuthorUserID,
 		&e.AuthorTenantID, &tags, &keywords, &attributes, &related, &sources,
 		&e.Summary, &e.Memory,
-		&r.position, &r.stateSum, &now.Relevance, &now.Strength, &now.ZeroSigns, &now.AccessCount,
+		&r.position, &r.stateSum, &now.CreatedAt, &now.Relevance, &now.Strength, &now.ZeroSigns, &now.AccessCount,
 		&now.LastAccessed, &now.LastDecayed,
 		&vector,
 	)
 	if err != nil {
 		return row{}, err
 	}
-	e.CreatedAt = fromNanos(created)
 	now.fill(e)
 	e.Embedding = decodeVector(vector)
 	var errs [5]error
@@ -112,6 +110,7 @@ func scanRow(rows *sqlx.Rows) (row, error) {
 
 // state is what the table entry_state holds of an entry.
 type state struct {
+	CreatedAt    int64   `db:"created_at"`
 	Relevance    float32 `db:"relevance"`
 	Strength     float64 `db:"strength"`
 	ZeroSigns    int     `db:"zero_signs"`
@@ -122,6 +121,7 @@ type state struct {
 
 // fill sets the state of the entry.
 func (s *state) fill(e *memory.Entry) {
+	e.CreatedAt = fromNanos(s.CreatedAt)
 	e.Relevance, e.Strength, e.AccessCount = s.Relevance, s.Strength, s.AccessCount
 	e.LastAccessed, e.LastDecayed = fromOptionalNanos(s.LastAccessed), fromOptionalNanos(s.LastDecayed)
 	if s.ZeroSigns&relevanceSign != 0 {
@@ -253,15 +253,15 @@ var crcTable = crc64.MakeTable(crc64.ECMA)
 func contentSum(e *memory.Entry) int64 {
 	content := *e
 	content.Relevance, content.Strength, content.AccessCount = 0, 0, 0
-	content.LastAccessed, content.LastDecayed = nil, nil
+	content.CreatedAt, content.LastAccessed, content.LastDecayed = time.Unix(0, 0), nil, nil
 	return int64(crc64.Checksum(content.AppendJSON(nil), crcTable))
 }
 
 // stateSum is the checksum of what entry_state holds.
 func stateSum(rowID, position int64, e *memory.Entry) int64 {
-	blob := make([]byte, 0, 7*8)
+	blob := make([]byte, 0, 8*8)
 	for _, n := range []uint64{
-		uint64(rowID), uint64(position),
+		uint64(rowID), uint64(position), uint64(nanos(e.CreatedAt)),
 		math.Float64bits(float64(e.Relevance)), math.Float64bits(e.Strength), e.AccessCount,
 	} {
 		blob = binary.LittleEndian.AppendUint64(blob, n)

@@ -88,10 +88,10 @@ func (w *writeTx) insert(e *memory.Entry) error {
 		return err
 	}
 	inserted, err := w.exec(`
-		INSERT INTO entry (version, checksum, id, created_at, importance, memory_type, confidentiality,
+		INSERT INTO entry (version, checksum, id, importance, memory_type, confidentiality,
 		                   validated, pinned, category, agent, author_user_id, author_tenant_id, tags,
 		                   keywords, attributes, related_ids, source_ids, summary, memory)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		append([]any{version, contentSum(e), e.ID[:]}, contentOf(e)...)...)
 	if err != nil {
 		return err
@@ -105,9 +105,9 @@ func (w *writeTx) insert(e *memory.Entry) error {
 		return err
 	}
 	_, err = w.exec(`
-		INSERT INTO entry_state (position, version, checksum, relevance, strength, zero_signs, access_count,
+		INSERT INTO entry_state (position, version, checksum, created_at, relevance, strength, zero_signs, access_count,
 		                         last_accessed, last_decayed, strength_base, fade, row_id)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		append(stateOf(rowID, position, version, e), rowID)...)
 	if err != nil {
 		return err
@@ -117,6 +117,9 @@ func (w *writeTx) insert(e *memory.Entry) error {
 			return err
 		}
 	}
+	if w.count != nil {
+		*w.count++
+	}
 	return w.reindex(rowID, e)
 }
 
@@ -124,7 +127,7 @@ func (w *writeTx) insert(e *memory.Entry) error {
 // order of the statements that insert and update them.
 func contentOf(e *memory.Entry) []any {
 	return []any{
-		nanos(e.CreatedAt), e.Importance, int(e.MemoryType), int(e.Confidentiality),
+		e.Importance, int(e.MemoryType), int(e.Confidentiality),
 		e.Validated, e.Pinned, string(e.Category), e.Agent, e.AuthorUserID, e.AuthorTenantID,
 		encodeList(e.Tags), encodeList(e.Keywords), encodeMap(e.Attributes),
 		encodeIDs(e.RelatedIDs), encodeIDs(e.SourceIDs), e.Summary, e.Memory,
@@ -134,7 +137,7 @@ func contentOf(e *memory.Entry) []any {
 // stateOf does the same for all columns of entry_state but the key.
 func stateOf(rowID, position, version int64, e *memory.Entry) []any {
 	return []any{
-		position, version, stateSum(rowID, position, e),
+		position, version, stateSum(rowID, position, e), nanos(e.CreatedAt),
 		float64(e.Relevance), e.Strength, zeroSigns(e), int64(e.AccessCount),
 		optionalNanos(e.LastAccessed), optionalNanos(e.LastDecayed), nanos(e.StrengthBase()), fadeOf(e),
 	}
@@ -158,7 +161,7 @@ func (w *writeTx) replaceContent(old *row, changed *memory.Entry) error {
 	}
 	_, err = w.exec(`
 		UPDATE entry
-		SET version = ?, checksum = ?, created_at = ?, importance = ?, memory_type = ?, confidentiality = ?,
+		SET version = ?, checksum = ?, importance = ?, memory_type = ?, confidentiality = ?,
 		    validated = ?, pinned = ?, category = ?, agent = ?, author_user_id = ?, author_tenant_id = ?,
 		    tags = ?, keywords = ?, attributes = ?, related_ids = ?, source_ids = ?, summary = ?, memory = ?
 		WHERE row_id = ?`,
@@ -180,7 +183,7 @@ func (w *writeTx) replaceState(rowID, position int64, e *memory.Entry) error {
 	}
 	_, err = w.exec(`
 		UPDATE entry_state
-		SET position = ?, version = ?, checksum = ?, relevance = ?, strength = ?, zero_signs = ?, access_count = ?,
+		SET position = ?, version = ?, checksum = ?, created_at = ?, relevance = ?, strength = ?, zero_signs = ?, access_count = ?,
 		    last_accessed = ?, last_decayed = ?, strength_base = ?, fade = ?
 		WHERE row_id = ?`,
 		append(stateOf(rowID, position, version, e), rowID)...)
@@ -205,6 +208,9 @@ func (w *writeTx) remove(r *row) error {
 	}
 	if err := w.unindex(r.rowID, &r.entry); err != nil {
 		return err
+	}
+	if w.count != nil {
+		*w.count--
 	}
 	// The other tables follow by their foreign keys.
 	if _, err := w.exec(`DELETE FROM entry WHERE row_id = ?`, r.rowID); err != nil {
@@ -338,7 +344,7 @@ func prunable(rule *memory.PruneRule, now time.Time) condition {
 	if rule.MinStrength <= 0 {
 		return where("FALSE") // effective strength is never below 0
 	}
-	c := where("e.pinned = 0").and(where("e.created_at <= ?", now.Add(-rule.MinAge).UnixNano()))
+	c := where("e.pinned = 0").and(where("s.created_at <= ?", now.Add(-rule.MinAge).UnixNano()))
 	c = c.and(where("(s.fade < ? OR s.strength_base > ?)", fadeThreshold(rule.MinStrength, now)+fadeMargin, nanos(now)))
 	if rule.Namespace != "" {
 		c = c.and(below(rule.Namespace))
