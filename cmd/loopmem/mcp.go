@@ -1,0 +1,159 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/loopmem/loopmem/mcpserver"
+	"github.com/loopmem/loopmem/memory"
+	"github.com/loopmem/loopmem/sqlitestore"
+)
+
+func mcpCommand(a *app) *cobra.Command {
+	var options mcpserver.Options
+	var share string
+	cmd := &cobra.Command{
+		Use:   "mcp",
+		Short: "Serve the memory to a language model, over the Model Context Protocol",
+		Long: `Speak the Model Context Protocol on standard input and output, so that a client
+such as an editor or an assistant can store and recall. The client starts it and
+ends it; each client has a process of its own, and all may use one file.
+
+The flags fix what the client may do, whatever its model asks for. Recalls stay
+within --agent, unless --share widens them; entries above --max-confidentiality
+neither leave nor come in.`,
+		Example: `  loopmem mcp
+  loopmem mcp --db project.db --agent team:editor --share team
+  loopmem mcp --read-only --max-confidentiality internal`,
+		Args: arguments(cobra.NoArgs, "takes its settings as flags"),
+		PreRunE: func(cmd *cobra.Command, _ []string) error {
+			for _, name := range []string{"namespace", "clearance"} {
+				if cmd.Flags().Changed(name) {
+					return usage(cmd, "--%s is for other commands; mcp has --agent and --max-confidentiality", name)
+				}
+			}
+			if cmd.Flags().Changed("share") {
+				if !(&memory.Scope{Namespace: share}).Contains(options.Agent, memory.Public) {
+					return usage(cmd, "--share %q does not cover --agent %q, whose entries it must not lose", share, options.Agent)
+				}
+				options.Share = &share
+			}
+			return nil
+		},
+		RunE: a.action(func(cmd *cobra.Command, _ []string) error {
+			source, err := a.mcpSource(cmd, options.ReadOnly)
+			if err != nil {
+				return err
+			}
+			options.Logger = a.logger()
+			if info, ok := debug.ReadBuildInfo(); ok {
+				options.Version = info.Main.Version
+			}
+			ctx, stop := whileParentLives(cmd.Context())
+			defer stop()
+			// A client that is killed leaves a broken pipe, which by default
+			// would kill this process before the store is closed.
+			signal.Ignore(syscall.SIGPIPE)
+			return mcpserver.New(source, options).Serve(ctx, a.in, a.stdout)
+		}),
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&options.Agent, "agent", "", "the client stores as this `AGENT` and sees only its entries and those below it")
+	flags.StringVar(&share, "share", "", "recalls also reach this `AGENT` and those below it; empty: everything")
+	flags.Func("max-confidentiality", "entries above this `LEVEL` neither leave nor come in (default confidential)",
+		into(&options.MaxConfidentiality, memory.ParseConfidentiality))
+	flags.BoolVar(&options.ReadOnly, "read-only", false, "offer no tool that changes anything")
+	flags.DurationVar(&options.ConsolidateEvery, "consolidate-every", 0, "consolidate that often, once for all servers on the file; 0: never")
+	return cmd
+}
+
+// mcpSource is the database as package mcpserver wants it.
+type mcpSource struct {
+	app       *app
+	path      string
+	mustExist bool
+}
+
+func (a *app) mcpSource(cmd *cobra.Command, readOnly bool) (*mcpSource, error) {
+	if cmd.Flags().Changed("db") && a.db == "" {
+		return nil, usage(cmd, "--db is empty; name a file, or leave it out for the default one")
+	}
+	path, _, err := a.databasePath()
+	if err != nil {
+		return nil, err
+	}
+	if strings.EqualFold(filepath.Ext(path), ".jsonl") {
+		return nil, usage(cmd, "%s is a JSONL file, which processes cannot share; import it into a database: loopmem import %s", path, path)
+	}
+	return &mcpSource{app: a, path: path, mustExist: readOnly}, nil
+}
+
+// Open implements [mcpserver.Source].
+func (s *mcpSource) Open(ctx context.Context) (memory.Backend, error) {
+	want := creating
+	if s.mustExist {
+		want = reading
+	}
+	return s.app.openPath(ctx, s.path, want, []memory.Option{memory.WithLogger(s.app.logger())})
+}
+
+// Lost implements [mcpserver.Source].
+func (s *mcpSource) Lost(err error) bool { return errors.Is(err, sqlitestore.ErrReplaced) }
+
+// Stats implements [mcpserver.Source].
+func (s *mcpSource) Stats(ctx context.Context, store memory.Backend) (mcpserver.Stats, error) {
+	stats, err := database(store).Stats(ctx)
+	return mcpserver.Stats{
+		Entries: stats.Entries, ByCategory: stats.ByCategory, ByAgent: stats.ByAgent,
+		Path: stats.Path, FileBytes: stats.FileBytes, LastConsolidated: stats.LastConsolidated,
+	}, err
+}
+
+// ConsolidateIfOlder implements [mcpserver.Source].
+func (s *mcpSource) ConsolidateIfOlder(ctx context.Context, store memory.Backend, age time.Duration) (bool, error) {
+	_, ran, err := database(store).ConsolidateIfOlder(ctx, age)
+	return ran, err
+}
+
+// database is what Open opened, or a narrower handle on it.
+func database(store memory.Backend) *sqlitestore.Store {
+	s, ok := store.(*sqlitestore.Store)
+	if !ok {
+		panic(fmt.Sprintf("%T is no database", store))
+	}
+	return s
+}
+
+// whileParentLives returns a context that also ends when the process that
+// started this one is gone. Mostly standard input ends then; but where the
+// parent had children that inherited it, it stays open.
+func whileParentLives(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	parent := os.Getppid()
+	go func() {
+		look := time.NewTicker(500 * time.Millisecond)
+		defer look.Stop()
+		for {
+			select {
+			case <-look.C:
+				if os.Getppid() != parent {
+					cancel()
+					return
+				}
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return ctx, cancel
+}

@@ -1,0 +1,33 @@
+// Package mcpserver offers a store of memories to language models, through
+// the Model Context Protocol over standard input and output.
+//
+// [New] makes a server over a [Source], which says how the store is opened;
+// [Server.Serve] speaks with one client until that goes away. Every client
+// has a server process of its own, and all of them may share one file.
+//
+// The tools are memory_store, memory_recall, memory_get, memory_update,
+// memory_forget, memory_link, memory_consolidate, memory_prune and
+// memory_stats. What a model may do with them is not up to the model: the
+// [Options] fix the namespace, the confidentiality and whether it may write
+// at all, and every call works on a handle that is narrowed accordingly.
+//
+// # What a client can rely on
+//
+// Nothing but protocol is written to the output, one message a line. Lines
+// that are no messages are logged and passed over. When the input ends, or
+// the context of Serve does, the calls in flight are finished and answered
+// first, within a second. A cancelled call stores nothing and gives the lock
+// free at once.
+//
+// The store is opened in the background, so that a server starts however busy
+// the file is, and opened anew after it was deleted or replaced: the call
+// that notices it fails and says so, the next one works.
+//
+// A recalled text may hold anything, also words that were put there to be
+// obeyed. The readable form of a result says that it quotes reference data,
+// and quotes each text on one line, with control characters and angle
+// brackets escaped, so that no text can look like a second record or like the
+// end of the quotation.
+//
+// Reading order: server.go, tool.go, transport.go, keeper.go, then any tool.
+package mcpserver

@@ -1,0 +1,87 @@
+package mcpserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/loopmem/loopmem/memory"
+)
+
+const (
+	entryURI  = "loopmem://entry/"
+	recentURI = "loopmem://recent"
+
+	// recentCount is how many entries the list of recent ones has.
+	recentCount = 20
+)
+
+// addResources offers entries to clients that let a person attach them. They
+// come in the readable form of the tools, as they end in a prompt.
+func (s *Server) addResources() {
+	s.mcp.AddResourceTemplate(&mcp.ResourceTemplate{
+		Name: "entry", Title: "A memory", URITemplate: entryURI + "{id}", MIMEType: "text/plain",
+		Description: "One entry, whole.",
+	}, s.resource(func(ctx context.Context, store memory.Backend, uri string) (string, error) {
+		id, err := store.Resolve(ctx, strings.TrimPrefix(uri, entryURI))
+		if err != nil {
+			return "", err
+		}
+		record, err := store.Get(ctx, id)
+		return fullOf(record, time.Now()).text(), err
+	}))
+	s.mcp.AddResource(&mcp.Resource{
+		Name: "recent", Title: "Recent memories", URI: recentURI, MIMEType: "text/plain",
+		Description: "The entries stored last, the latest first, long texts shortened.",
+	}, s.resource(func(ctx context.Context, store memory.Backend, _ string) (string, error) {
+		return recent(ctx, store)
+	}))
+}
+
+// resource makes a handler from a function that reads the store.
+func (s *Server) resource(read func(ctx context.Context, store memory.Backend, uri string) (string, error)) mcp.ResourceHandler {
+	return func(ctx context.Context, request *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+		uri := request.Params.URI
+		var text string
+		err := s.keeper.use(ctx, func(store memory.Backend) (err error) {
+			text, err = read(ctx, store.In(s.read), uri)
+			return err
+		})
+		if errors.Is(err, memory.ErrNotFound) || errors.Is(err, memory.ErrInvalid) {
+			return nil, mcp.ResourceNotFoundError(uri)
+		}
+		if err != nil {
+			return nil, s.advise(err)
+		}
+		return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: uri, MIMEType: "text/plain", Text: text}}}, nil
+	}
+}
+
+// recent lists the entries at the end of insertion order.
+func recent(ctx context.Context, store memory.Backend) (string, error) {
+	var ring [recentCount]memory.Entry
+	n := 0
+	for entry, err := range store.Entries(ctx, memory.Selection{}) {
+		if err != nil {
+			return "", err
+		}
+		ring[n%recentCount] = entry
+		n++
+	}
+	if n == 0 {
+		return "Nothing is stored yet.", nil
+	}
+	var b strings.Builder
+	b.WriteString(notice + "\n\n")
+	now := time.Now()
+	for i := range min(n, recentCount) {
+		line := briefOf(&ring[(n-1-i)%recentCount], now)
+		fmt.Fprintf(&b, "%d. ", i+1)
+		line.write(&b)
+	}
+	return b.String(), nil
+}

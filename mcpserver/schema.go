@@ -1,0 +1,68 @@
+package mcpserver
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+// schemaOf derives the schema of a tool's arguments from their Go type. Beside
+// the tag jsonschema, which describes a field to the model, these tags say
+// what Go types cannot:
+//
+//	min, max     the range of a number, or the length of a text or a list
+//	default      the value of an argument left out
+//	enum         the words allowed, separated by spaces
+//
+// Arguments that the type does not have are refused by the schema.
+func schemaOf[T any]() *jsonschema.Schema {
+	schema, err := jsonschema.For[T](nil)
+	if err != nil {
+		panic(err)
+	}
+	for field := range reflect.TypeFor[T]().Fields() {
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		restrict(schema.Properties[name], field.Tag)
+	}
+	return schema
+}
+
+func restrict(property *jsonschema.Schema, tag reflect.StructTag) {
+	least, most := number(tag.Get("min")), number(tag.Get("max"))
+	switch kind := property.Type + strings.Join(property.Types, ""); {
+	case strings.Contains(kind, "string"):
+		property.MinLength, property.MaxLength = whole(least), whole(most)
+	case strings.Contains(kind, "array"):
+		property.MinItems, property.MaxItems = whole(least), whole(most)
+	default:
+		property.Minimum, property.Maximum = least, most
+	}
+	if value := tag.Get("default"); value != "" {
+		property.Default = json.RawMessage(value)
+	}
+	for _, word := range strings.Fields(tag.Get("enum")) {
+		property.Enum = append(property.Enum, word)
+	}
+}
+
+func number(text string) *float64 {
+	if text == "" {
+		return nil
+	}
+	n, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		panic(fmt.Sprintf("bad tag: %v", err))
+	}
+	return &n
+}
+
+func whole(n *float64) *int {
+	if n == nil {
+		return nil
+	}
+	return new(int(*n))
+}

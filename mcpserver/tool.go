@@ -1,0 +1,109 @@
+package mcpserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/loopmem/loopmem/memory"
+)
+
+// result is what a tool answers: the struct becomes structured content, and
+// text says the same to a reader.
+type result interface{ text() string }
+
+// addTool offers a tool. Tools annotated as reading get a handle on what the
+// client may read, all others one on what it may change; with
+// [Options.ReadOnly] there are no others.
+func addTool[In any, Out result](s *Server, tool *mcp.Tool, do func(context.Context, memory.Backend, In) (Out, error)) {
+	scope := s.read
+	if !tool.Annotations.ReadOnlyHint {
+		if s.options.ReadOnly {
+			return
+		}
+		scope = s.write
+	}
+	tool.Annotations.OpenWorldHint = new(false)
+	schema := schemaOf[In]()
+	tool.InputSchema = schema
+	s.arguments[tool.Name] = schema.PropertyOrder
+	mcp.AddTool(s.mcp, tool, func(ctx context.Context, _ *mcp.CallToolRequest, in In) (*mcp.CallToolResult, Out, error) {
+		var out Out
+		err := s.keeper.use(ctx, func(store memory.Backend) (err error) {
+			out, err = do(ctx, store.In(scope), in)
+			return err
+		})
+		if err != nil {
+			return nil, out, s.advise(err)
+		}
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: out.text()}}}, out, nil
+	})
+}
+
+// The annotations of tools, from which clients tell what needs to be asked
+// for.
+func reading() *mcp.ToolAnnotations {
+	return &mcp.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true}
+}
+
+func adding(idempotent bool) *mcp.ToolAnnotations {
+	return &mcp.ToolAnnotations{DestructiveHint: new(false), IdempotentHint: idempotent}
+}
+
+func destroying(idempotent bool) *mcp.ToolAnnotations {
+	return &mcp.ToolAnnotations{DestructiveHint: new(true), IdempotentHint: idempotent}
+}
+
+// advise adds to an error what the model can do about it.
+func (s *Server) advise(err error) error {
+	for _, a := range []struct {
+		class  error
+		advice string
+	}{
+		{memory.ErrNotFound, "memory_recall finds the ids of what there is; entries of other agents, or above the confidentiality allowed here, can not be named"},
+		{memory.ErrConflict, "read the entry again with memory_get and decide anew"},
+		{memory.ErrBusy, "nothing was changed; repeat the call in a moment"},
+		{memory.ErrScope, "leave out agent and confidentiality: " + s.bounds()},
+		{memory.ErrFull, "forget or unpin something first"},
+		{context.Canceled, "nothing was changed"},
+	} {
+		if errors.Is(err, a.class) {
+			return fmt.Errorf("%w; %s", err, a.advice)
+		}
+	}
+	if s.source.Lost(err) {
+		return fmt.Errorf("%w; nothing of this call is stored there: repeat it, the file is opened anew", err)
+	}
+	return err
+}
+
+// bounds says where this client may write.
+func (s *Server) bounds() string {
+	bounds := fmt.Sprintf("this server keeps to entries up to the level %s", *s.write.MaxConfidentiality)
+	if s.write.Namespace != "" {
+		bounds += fmt.Sprintf(" of the agent %s and those below it", quoted(s.write.Namespace))
+	}
+	return bounds
+}
+
+// adviseOnArguments tells a model that called a tool with arguments it does
+// not have which ones it has. The SDK finds the fault, before the tool runs.
+func (s *Server) adviseOnArguments(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, request mcp.Request) (mcp.Result, error) {
+		res, err := next(ctx, method, request)
+		call, ok := request.(*mcp.CallToolRequest)
+		answer, failed := res.(*mcp.CallToolResult)
+		if !ok || !failed || answer == nil || !answer.IsError || len(answer.Content) != 1 {
+			return res, err
+		}
+		content, ok := answer.Content[0].(*mcp.TextContent)
+		if ok && strings.HasPrefix(content.Text, `validating "arguments"`) {
+			content.Text += fmt.Sprintf("; nothing was done. Call %s again with arguments as its schema has them: %s",
+				call.Params.Name, strings.Join(s.arguments[call.Params.Name], ", "))
+		}
+		return res, err
+	}
+}

@@ -1,0 +1,240 @@
+package mcpserver
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// stdio is a transport with one message a line. The SDK's own ends on the
+// first line that is no message, and drops the calls in flight at the end of
+// the input; this one passes over such lines, and reports the end only when
+// every call has been answered.
+type stdio struct {
+	in  io.Reader
+	out io.Writer
+	log *slog.Logger
+	// stop ends the input as if the client had closed it.
+	stop <-chan struct{}
+	// grace is how long calls in flight may take after the end of the input.
+	// Those that take longer are cancelled.
+	grace time.Duration
+	// ended is closed when that time has begun.
+	ended chan struct{}
+}
+
+// Connect implements [mcp.Transport].
+func (t *stdio) Connect(context.Context) (mcp.Connection, error) {
+	c := &connection{
+		stdio:    t,
+		lines:    make(chan []byte),
+		closed:   make(chan struct{}),
+		answered: make(chan struct{}),
+		inUse:    make(map[jsonrpc.ID]bool),
+	}
+	go c.readLines()
+	return c, nil
+}
+
+type connection struct {
+	*stdio
+	lines chan []byte       // closed at the end of the input
+	queue []jsonrpc.Message // the rest of a batch; used by Read alone
+
+	writing sync.Mutex // held while a line is written
+
+	mu       sync.Mutex          // guards what follows
+	inUse    map[jsonrpc.ID]bool // ids of calls; free again just before the answer is written
+	inFlight int                 // calls whose answer is not written yet
+	draining bool
+	answered chan struct{} // closed when draining and no call is in flight
+
+	closing sync.Once
+	closed  chan struct{}
+}
+
+// SessionID implements [mcp.Connection]; there is only one session.
+func (c *connection) SessionID() string { return "" }
+
+// Close implements [mcp.Connection]. The streams belong to the caller.
+func (c *connection) Close() error {
+	c.closing.Do(func() { close(c.closed) })
+	return nil
+}
+
+// readLines is a goroutine because a read of standard input cannot be
+// interrupted. It may outlive the connection.
+func (c *connection) readLines() {
+	defer close(c.lines)
+	in := bufio.NewReader(c.in)
+	for {
+		line, err := in.ReadBytes('\n')
+		if line = bytes.TrimSpace(line); len(line) > 0 {
+			select {
+			case c.lines <- line:
+			case <-c.closed:
+				return
+			}
+		}
+		if err != nil {
+			if err != io.EOF {
+				c.log.Warn("reading from the client", "error", err)
+			}
+			return
+		}
+	}
+}
+
+// Read implements [mcp.Connection].
+func (c *connection) Read(ctx context.Context) (jsonrpc.Message, error) {
+	for len(c.queue) == 0 {
+		select {
+		case line, ok := <-c.lines:
+			if !ok {
+				c.drain()
+				return nil, io.EOF
+			}
+			c.queue = c.accept(line)
+		case <-c.stop:
+			c.drain()
+			return nil, io.EOF
+		case <-c.closed:
+			return nil, io.EOF
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	message := c.queue[0]
+	c.queue = c.queue[1:]
+	return message, nil
+}
+
+// accept returns the messages of a line. A batch, as early versions of the
+// protocol have it, is taken apart; its answers come one by one.
+func (c *connection) accept(line []byte) []jsonrpc.Message {
+	parts := []json.RawMessage{line}
+	if line[0] == '[' {
+		if err := json.Unmarshal(line, &parts); err != nil {
+			c.refuse(line, jsonrpc.CodeParseError, err)
+			return nil
+		}
+	}
+	var messages []jsonrpc.Message
+	for _, part := range parts {
+		message, err := jsonrpc.DecodeMessage(part)
+		if err != nil {
+			c.refuse(part, jsonrpc.CodeInvalidRequest, err)
+			continue
+		}
+		if request, ok := message.(*jsonrpc.Request); ok && request.IsCall() && !c.admit(request.ID) {
+			// An answer would pass for that of the call which has the id.
+			c.log.Warn("passed over a call whose id is in use", "method", request.Method)
+			continue
+		}
+		messages = append(messages, message)
+	}
+	return messages
+}
+
+// refuse answers what is no message, if it says at least which call it was
+// meant to be. An answer without an id would be no message either, and there
+// are clients that end on it.
+func (c *connection) refuse(part []byte, code int64, reason error) {
+	c.log.Warn("passed over a line that is no message", "error", reason)
+	var call struct {
+		ID     any
+		Method any
+	}
+	if json.Unmarshal(part, &call) != nil || call.Method == nil {
+		return
+	}
+	id, err := jsonrpc.MakeID(call.ID)
+	if err != nil || !id.IsValid() {
+		return
+	}
+	answer := &jsonrpc.Response{ID: id, Error: &jsonrpc.Error{Code: code, Message: reason.Error()}}
+	if err := c.send(answer); err != nil {
+		c.log.Warn("answering a line that is no message", "error", err)
+	}
+}
+
+// admit takes note of a call, unless one of that id is in flight.
+func (c *connection) admit(id jsonrpc.ID) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.inUse[id] {
+		return false
+	}
+	c.inUse[id] = true
+	c.inFlight++
+	return true
+}
+
+// drain waits until every call is answered, or its time is over.
+func (c *connection) drain() {
+	c.mu.Lock()
+	c.draining = true
+	if c.inFlight == 0 {
+		close(c.answered)
+	}
+	c.mu.Unlock()
+	close(c.ended)
+	select {
+	case <-c.answered:
+	case <-c.closed:
+	case <-time.After(c.grace):
+		c.log.Warn("cancelled calls that were not finished in time")
+	}
+}
+
+// Write implements [mcp.Connection].
+func (c *connection) Write(ctx context.Context, message jsonrpc.Message) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if answer, ok := message.(*jsonrpc.Response); ok && c.release(answer.ID) {
+		defer c.settle()
+	}
+	return c.send(message)
+}
+
+// release frees the id of a call, which the client may use again as soon as
+// it has the answer.
+func (c *connection) release(id jsonrpc.ID) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	known := c.inUse[id]
+	delete(c.inUse, id)
+	return known
+}
+
+// settle counts a call as answered.
+func (c *connection) settle() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.inFlight--
+	if c.draining && c.inFlight == 0 {
+		close(c.answered)
+	}
+}
+
+// send writes a message in a single write, so that a process that is killed
+// leaves whole lines.
+func (c *connection) send(message jsonrpc.Message) error {
+	line, err := jsonrpc.EncodeMessage(message)
+	if err != nil {
+		return err
+	}
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	_, err = c.out.Write(append(line, '\n'))
+	return err
+}
