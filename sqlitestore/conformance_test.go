@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/loopmem/loopmem/memory"
+	"github.com/loopmem/loopmem/memory/filestore"
 	"github.com/loopmem/loopmem/memory/memorytest"
 	"github.com/loopmem/loopmem/sqlitestore"
 )
@@ -50,7 +51,7 @@ func closeStore(t testing.TB, store *sqlitestore.Store) {
 func TestConformanceFile(t *testing.T)     { memorytest.Run(t, openFile) }
 func TestConformanceInMemory(t *testing.T) { memorytest.Run(t, openInMemory) }
 
-// TestDifferential holds the store against the specification over random
+// TestDifferential holds all stores against the specification over random
 // histories, the indexed ways to an answer against the plain scan.
 func TestDifferential(t *testing.T) {
 	reference := func(t testing.TB, options ...memory.Option) memory.Backend {
@@ -60,5 +61,17 @@ func TestDifferential(t *testing.T) {
 		}
 		return store
 	}
-	memorytest.Differential(t, reference, openInMemory)
+	jsonl := func(t testing.TB, options ...memory.Option) memory.Backend {
+		store, err := filestore.Open(filepath.Join(t.TempDir(), "memory.jsonl"), options...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := store.Close(); err != nil {
+				t.Errorf("close: %v", err)
+			}
+		})
+		return store
+	}
+	memorytest.Differential(t, reference, jsonl, openFile, openInMemory)
 }
