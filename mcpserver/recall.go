@@ -13,8 +13,6 @@ import (
 	"github.com/loopmem/loopmem/memory"
 )
 
-const defaultLimit = 10
-
 // recallArguments are the fields of a [memory.Query], and a cursor.
 type recallArguments struct {
 	Text               string    `json:"text,omitempty" max:"100000" jsonschema:"Words to look for. An entry that contains any of them is found, also inside longer words. Without words, every entry that passes the filters is found."`
@@ -27,7 +25,7 @@ type recallArguments struct {
 	MinStrength        *float64  `json:"min_strength,omitempty" min:"0" max:"1" jsonschema:"Only entries remembered at least that well now."`
 	MaxConfidentiality string    `json:"max_confidentiality,omitempty" enum:"public internal confidential restricted" jsonschema:"Only entries up to this level."`
 	ExactWords         bool      `json:"exact_words,omitempty" jsonschema:"True compares whole words, so that perf does not find performance."`
-	Reinforce          *bool     `json:"reinforce,omitempty" default:"true" jsonschema:"False looks without making what is found stronger."`
+	Reinforce          bool      `json:"reinforce,omitempty" default:"true" jsonschema:"False looks without making what is found stronger."`
 	QueryEmbedding     []float32 `json:"query_embedding,omitempty" jsonschema:"The query as a vector, for programs that store embeddings. Leave it out."`
 	Cursor             string    `json:"cursor,omitempty" jsonschema:"next_cursor of an earlier answer, for the entries after those. Give it alone, or with limit."`
 }
@@ -110,7 +108,7 @@ func (s *Server) page(in recallArguments) (page, error) {
 func (in *recallArguments) onlyCursor() bool {
 	return in.Text == "" && in.Category == "" && len(in.Tags) == 0 && in.Agent == nil && in.AgentPrefix == "" &&
 		in.MemoryType == "" && in.MinStrength == nil && in.MaxConfidentiality == "" && !in.ExactWords &&
-		(in.Reinforce == nil || *in.Reinforce) && len(in.QueryEmbedding) == 0
+		in.Reinforce && len(in.QueryEmbedding) == 0
 }
 
 func (in *recallArguments) query() (memory.Query, error) {
@@ -120,7 +118,7 @@ func (in *recallArguments) query() (memory.Query, error) {
 			AgentPrefix: in.AgentPrefix, MinStrength: in.MinStrength,
 		},
 		Text: in.Text, Embedding: in.QueryEmbedding, ExactWords: in.ExactWords,
-		NoReinforce: in.Reinforce != nil && !*in.Reinforce,
+		NoReinforce: !in.Reinforce,
 	}
 	if in.MemoryType != "" {
 		memoryType, err := memory.ParseMemoryType(in.MemoryType)

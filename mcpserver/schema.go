@@ -18,7 +18,8 @@ import (
 //	default      the value of an argument left out
 //	enum         the words allowed, separated by spaces
 //
-// Arguments that the type does not have are refused by the schema.
+// Arguments that the type does not have are refused by the schema. It names
+// one type for each argument: there are clients that cannot read two.
 func schemaOf[T any]() *jsonschema.Schema {
 	schema, err := jsonschema.For[T](nil)
 	if err != nil {
@@ -32,11 +33,14 @@ func schemaOf[T any]() *jsonschema.Schema {
 }
 
 func restrict(property *jsonschema.Schema, tag reflect.StructTag) {
+	if types := property.Types; len(types) > 0 {
+		property.Type, property.Types = types[len(types)-1], nil // the first is null
+	}
 	least, most := number(tag.Get("min")), number(tag.Get("max"))
-	switch kind := property.Type + strings.Join(property.Types, ""); {
-	case strings.Contains(kind, "string"):
+	switch property.Type {
+	case "string":
 		property.MinLength, property.MaxLength = whole(least), whole(most)
-	case strings.Contains(kind, "array"):
+	case "array":
 		property.MinItems, property.MaxItems = whole(least), whole(most)
 	default:
 		property.Minimum, property.Maximum = least, most

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/google/uuid"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/loopmem/loopmem/memory"
@@ -16,7 +15,7 @@ type storeArguments struct {
 	Memory          string            `json:"memory" min:"1" max:"1000000" jsonschema:"What to remember, in words that make sense without this conversation: one fact, decision, preference or lesson."`
 	Category        string            `json:"category,omitempty" min:"1" default:"\"fact\"" jsonschema:"What kind of thing it is: fact, strategy, insight, error_pattern, trajectory, working, or a name of your own. Facts and strategies fade slowest; working is for notes that may soon go."`
 	Tags            []string          `json:"tags,omitempty" jsonschema:"Names to filter by later, such as a project or a topic."`
-	Importance      *int              `json:"importance,omitempty" min:"1" max:"10" default:"5" jsonschema:"How much it matters: 1 trivial, 5 usual, 10 must never be missed."`
+	Importance      int               `json:"importance,omitempty" min:"1" max:"10" default:"5" jsonschema:"How much it matters: 1 trivial, 5 usual, 10 must never be missed."`
 	Keywords        []string          `json:"keywords,omitempty" jsonschema:"Further words under which it should be found, such as synonyms that are not in the text."`
 	Summary         string            `json:"summary,omitempty" jsonschema:"One sentence for lists, where the text is long."`
 	MemoryType      string            `json:"memory_type,omitempty" enum:"episodic semantic reflection" default:"\"episodic\"" jsonschema:"episodic: something that happened; semantic: something that is so; reflection: concluded from other memories."`
@@ -58,10 +57,7 @@ func (in *storeArguments) entry() (memory.Entry, error) {
 	e.Tags, e.Keywords, e.Summary = in.Tags, in.Keywords, in.Summary
 	e.Agent, e.Validated, e.Pinned = in.Agent, in.Validated, in.Pinned
 	e.AuthorUserID, e.AuthorTenantID = in.AuthorUserID, in.AuthorTenantID
-	e.Attributes = in.Attributes
-	if in.Importance != nil {
-		e.Importance = uint8(*in.Importance)
-	}
+	e.Attributes, e.Importance = in.Attributes, uint8(in.Importance)
 	var err error
 	if e.MemoryType, err = memory.ParseMemoryType(in.MemoryType); err != nil {
 		return e, err
@@ -77,18 +73,4 @@ func (in *storeArguments) entry() (memory.Entry, error) {
 		e.RelatedIDs = append(e.RelatedIDs, id)
 	}
 	return e, nil
-}
-
-// idArgument is the argument of tools that are about one entry.
-type idArgument struct {
-	ID string `json:"id" jsonschema:"The id of the entry, as memory_recall returns it. The first 6 or more characters are enough."`
-}
-
-// named runs do on the entry that the argument names.
-func named[Out any](ctx context.Context, store memory.Backend, in string, do func(uuid.UUID) (Out, error)) (Out, error) {
-	id, err := store.Resolve(ctx, in)
-	if err != nil {
-		return *new(Out), err
-	}
-	return do(id)
 }

@@ -2,10 +2,13 @@ package mcpserver
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 
+	"github.com/google/uuid"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/loopmem/loopmem/memory"
@@ -41,6 +44,20 @@ func addTool[In any, Out result](s *Server, tool *mcp.Tool, do func(context.Cont
 		}
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: out.text()}}}, out, nil
 	})
+}
+
+// idArgument is the argument of tools that are about one entry.
+type idArgument struct {
+	ID string `json:"id" jsonschema:"The id of the entry, as memory_recall returns it. The first 6 or more characters are enough."`
+}
+
+// named runs do on the entry that an argument names.
+func named[Out any](ctx context.Context, store memory.Backend, name string, do func(uuid.UUID) (Out, error)) (Out, error) {
+	id, err := store.Resolve(ctx, name)
+	if err != nil {
+		return *new(Out), err
+	}
+	return do(id)
 }
 
 // The annotations of tools, from which clients tell what needs to be asked
@@ -90,13 +107,18 @@ func (s *Server) bounds() string {
 }
 
 // adviseOnArguments tells a model that called a tool with arguments it does
-// not have which ones it has. The SDK finds the fault, before the tool runs.
+// not have which ones it has; the SDK finds the fault, before the tool runs.
+// An argument that is null counts as left out: some models name them all.
 func (s *Server) adviseOnArguments(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, request mcp.Request) (mcp.Result, error) {
-		res, err := next(ctx, method, request)
 		call, ok := request.(*mcp.CallToolRequest)
-		answer, failed := res.(*mcp.CallToolResult)
-		if !ok || !failed || answer == nil || !answer.IsError || len(answer.Content) != 1 {
+		if !ok {
+			return next(ctx, method, request)
+		}
+		call.Params.Arguments = withoutNulls(call.Params.Arguments)
+		res, err := next(ctx, method, request)
+		answer, ok := res.(*mcp.CallToolResult)
+		if !ok || answer == nil || !answer.IsError || len(answer.Content) != 1 {
 			return res, err
 		}
 		content, ok := answer.Content[0].(*mcp.TextContent)
@@ -106,4 +128,20 @@ func (s *Server) adviseOnArguments(next mcp.MethodHandler) mcp.MethodHandler {
 		}
 		return res, err
 	}
+}
+
+func withoutNulls(arguments json.RawMessage) json.RawMessage {
+	var object map[string]json.RawMessage
+	if json.Unmarshal(arguments, &object) != nil {
+		return arguments // for the validation to refuse
+	}
+	if object == nil {
+		return nil // the SDK does not survive arguments that are null themselves
+	}
+	maps.DeleteFunc(object, func(_ string, value json.RawMessage) bool { return string(value) == "null" })
+	clean, err := json.Marshal(object)
+	if err != nil {
+		return arguments
+	}
+	return clean
 }

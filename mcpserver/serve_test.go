@@ -1,0 +1,241 @@
+package mcpserver_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/loopmem/loopmem/mcpserver"
+	"github.com/loopmem/loopmem/memory"
+)
+
+const hello = `{"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}` + "\n"
+
+func toolCall(id any, tool, args string) string {
+	name, err := json.Marshal(id)
+	if err != nil {
+		panic(err)
+	}
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{"name":%q,"arguments":%s}}`+"\n", name, tool, args)
+}
+
+// message is a line of a server.
+type message struct {
+	ID     any
+	Result *mcp.CallToolResult
+	Error  *struct{ Message string }
+}
+
+// answers reads what the server writes until it ends, by id.
+func answers(t testing.TB, out io.Reader) map[any]message {
+	t.Helper()
+	got := make(map[any]message)
+	lines := bufio.NewScanner(out)
+	lines.Buffer(nil, 1<<24)
+	for lines.Scan() {
+		var m message
+		if err := json.Unmarshal(lines.Bytes(), &m); err != nil {
+			t.Errorf("the server writes what is no message: %s", lines.Text())
+		}
+		if _, twice := got[m.ID]; twice {
+			t.Errorf("%v is answered twice", m.ID)
+		}
+		got[m.ID] = m
+	}
+	return got
+}
+
+// say sends lines and ends the input; the pipe takes them as the server reads.
+func (w wires) say(lines ...string) {
+	go func() {
+		_, _ = io.WriteString(w.in, strings.Join(lines, ""))
+		w.in.Close()
+	}()
+}
+
+func TestServe_passesOverWhatIsNoMessage(t *testing.T) {
+	w := serve(t, newSource(t), mcpserver.Options{})
+	w.say(hello,
+		"not JSON\n", "\n", "null\n", "7\n", "{}\n", "[]\n", "[\n", "\x00\xff\n", `{"jsonrpc":"2.0"}`+"\n",
+		`{"jsonrpc":"1.0","id":"old","method":"ping"}`+"\n",
+		`{"jsonrpc":"2.0","id":{},"method":"ping"}`+"\n",
+		`{"jsonrpc":"2.0","id":"answer","result":{}}`+"\n",
+		toolCall("long", "memory_store", `{"memory":"`+strings.Repeat("x", 1<<20)+`"}`),
+		`[{"jsonrpc":"2.0","id":"b1","method":"ping"},{"jsonrpc":"2.0","id":"b2","method":"ping"}]`+"\n",
+		strings.TrimSuffix(toolCall("last", "memory_stats", `{}`), "\n"))
+	got := answers(t, w.out)
+	for _, id := range []string{"hello", "b1", "b2", "last"} {
+		if m, ok := got[id]; !ok || m.Error != nil {
+			t.Errorf("%s: answered %t, error %v", id, ok, m.Error)
+		}
+	}
+	if m := got["old"]; m.Error == nil {
+		t.Error("a call of another version of JSON-RPC got no error")
+	}
+	if m := got["long"]; m.Result == nil || !m.Result.IsError {
+		t.Error("a text beyond the limit was not refused")
+	}
+	if err := <-w.done; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestServe_answersEveryCallBeforeItEnds(t *testing.T) {
+	const calls = 50
+	for _, end := range []string{"input", "context"} {
+		t.Run(end, func(t *testing.T) {
+			s := newSource(t)
+			reached, proceed := make(chan struct{}), make(chan struct{})
+			open := s.open
+			s.open = func(ctx context.Context) (memory.Backend, error) {
+				close(reached)
+				<-proceed
+				return open(ctx)
+			}
+			w := serve(t, s, mcpserver.Options{})
+			lines := []string{hello}
+			for i := range calls {
+				lines = append(lines, toolCall(i, "memory_store", fmt.Sprintf(`{"memory":"note %d"}`, i)))
+			}
+			if _, err := io.WriteString(w.in, strings.Join(lines, "")); err != nil {
+				t.Fatal(err)
+			}
+			<-reached
+			// The pipe hands over a line when the one before was taken in.
+			if _, err := io.WriteString(w.in, toolCall("last", "memory_stats", `{}`)+"\n"); err != nil {
+				t.Fatal(err)
+			}
+			if end == "input" {
+				w.in.Close()
+			} else {
+				w.stop()
+			}
+			close(proceed)
+			got := answers(t, w.out)
+			for i := range calls {
+				if m := got[float64(i)]; m.Result == nil || m.Result.IsError {
+					t.Errorf("call %d: %+v", i, m)
+				}
+			}
+			if n, err := s.Len(t.Context()); n != calls || err != nil {
+				t.Errorf("%d entries, %v; want %d", n, err, calls)
+			}
+			if err := <-w.done; err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// stuck is a store whose writes wait for the end of their context.
+type stuck struct{ memory.Backend }
+
+func (s stuck) In(memory.Scope) memory.Backend { return s }
+
+func (stuck) Store(ctx context.Context, _ memory.Entry) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+func TestServe_cancelsWhatTakesTooLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSource(t)
+		s.open = func(context.Context) (memory.Backend, error) { return stuck{keptOpen{s.Store}}, nil }
+		w := serve(t, s, mcpserver.Options{})
+		w.say(hello, toolCall("stuck", "memory_store", `{"memory":"x"}`))
+		answers(t, w.out)
+		if err := <-w.done; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestServe_endsWithoutAReader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := serve(t, newSource(t), mcpserver.Options{})
+		w.say(hello)
+		if err := <-w.done; err == nil {
+			t.Error("Serve ended without an error, though its answer was never taken")
+		}
+		w.out.Close() // lets the goroutine of the answer go
+	})
+}
+
+func TestServe_cancelledCall(t *testing.T) {
+	s := newSource(t)
+	s.open = func(context.Context) (memory.Backend, error) { return stuck{keptOpen{s.Store}}, nil }
+	c := connect(t, s, mcpserver.Options{})
+	ctx, cancel := context.WithCancel(t.Context())
+	failed := make(chan error)
+	go func() {
+		_, err := c.CallTool(ctx, &mcp.CallToolParams{Name: "memory_store", Arguments: arguments{"memory": "x"}})
+		failed <- err
+	}()
+	cancel()
+	if err := <-failed; err == nil {
+		t.Error("a cancelled call succeeded")
+	}
+	c.must("memory_recall", nil, nil)
+}
+
+func TestServe_worksBeforeTheStoreIsOpen(t *testing.T) {
+	s := newSource(t)
+	proceed := make(chan struct{})
+	open := s.open
+	s.open = func(ctx context.Context) (memory.Backend, error) {
+		<-proceed
+		return open(ctx)
+	}
+	c := connect(t, s, mcpserver.Options{})
+	if tools, err := c.ListTools(t.Context(), nil); err != nil || len(tools.Tools) == 0 {
+		t.Errorf("no tools while the store is being opened: %v", err)
+	}
+	close(proceed)
+	c.must("memory_store", arguments{"memory": "x"}, nil)
+}
+
+func TestServe_opensAgain(t *testing.T) {
+	s := newSource(t)
+	open := s.open
+	failures := []error{memory.ErrBusy, memory.ErrBusy, nil}
+	opened := 0
+	s.open = func(ctx context.Context) (memory.Backend, error) {
+		opened++
+		if len(failures) == 0 {
+			return open(ctx)
+		}
+		err := failures[0]
+		failures = failures[1:]
+		if err != nil {
+			return nil, err
+		}
+		return losing{keptOpen{s.Store}}, nil
+	}
+	c := connect(t, s, mcpserver.Options{})
+	for {
+		text := c.call("memory_store", arguments{"memory": "x"})
+		if !text.failed {
+			break
+		}
+		if !strings.Contains(text.text, "repeat") {
+			t.Errorf("the error does not say that repeating helps: %s", text.text)
+		}
+	}
+	if opened != 4 {
+		t.Errorf("opened %d times, want 4: twice in vain, once to lose it, once for good", opened)
+	}
+}
+
+// losing is a store whose file has gone.
+type losing struct{ memory.Backend }
+
+func (l losing) In(memory.Scope) memory.Backend { return l }
+
+func (losing) Store(context.Context, memory.Entry) error { return errLost }
