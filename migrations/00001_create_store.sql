@@ -7,13 +7,15 @@
 CREATE TABLE store (
     only_row             INTEGER PRIMARY KEY CHECK (only_row = 1),
     version              INTEGER NOT NULL, -- counts the write transactions
+    entries              INTEGER NOT NULL, -- how many there are
+    content_sum          INTEGER NOT NULL, -- exclusive or of their content checksums: none is missing
     vocabulary_epoch     INTEGER NOT NULL, -- changes when a piece or tag is dropped
     index_version        INTEGER NOT NULL, -- of the code that filled the indexes
     last_consolidated    INTEGER,
     embedding_model      TEXT,             -- which all embeddings come from
     embedding_dimensions INTEGER
 ) STRICT;
-INSERT INTO store (only_row, version, vocabulary_epoch, index_version) VALUES (1, 0, 0, 0);
+INSERT INTO store (only_row, version, entries, content_sum, vocabulary_epoch, index_version) VALUES (1, 0, 0, 0, 0, 0);
 
 -- What an entry says. The wide columns come last, so that the narrow ones are
 -- read without them.
@@ -89,7 +91,8 @@ CREATE TABLE archive (
     archived_at INTEGER NOT NULL,
     reason      TEXT    NOT NULL CHECK (reason IN ('merged', 'pruned', 'evicted')),
     merged_into BLOB,
-    entry       TEXT    NOT NULL -- in the JSONL form
+    checksum    INTEGER NOT NULL, -- over all of these but archive_id
+    entry       TEXT    NOT NULL  -- in the JSONL form
 ) STRICT;
 CREATE INDEX archive_by_id ON archive (id);
 CREATE INDEX archive_by_time ON archive (archived_at);

@@ -2,6 +2,7 @@ package sqlitestore
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"time"
 
@@ -32,7 +33,17 @@ type archivedRow struct {
 	ArchivedAt int64  `db:"archived_at"`
 	Reason     string `db:"reason"`
 	MergedInto []byte `db:"merged_into"`
+	Checksum   int64  `db:"checksum"`
 	Entry      string `db:"entry"`
+}
+
+// sum is the checksum of the row.
+func (r *archivedRow) sum() int64 {
+	blob := binary.LittleEndian.AppendUint64(nil, uint64(r.ArchivedAt))
+	for _, part := range []string{r.Reason, string(r.MergedInto), r.Entry} {
+		blob = append(append(blob, part...), 0)
+	}
+	return checksum(blob)
 }
 
 func (r *archivedRow) decode() (Archived, error) {
@@ -45,21 +56,25 @@ func (r *archivedRow) decode() (Archived, error) {
 }
 
 const selectArchived = `
-	SELECT archive_id, archived_at, reason, merged_into, entry
+	SELECT archive_id, archived_at, reason, merged_into, checksum, entry
 	FROM archive `
 
 // archive removes a row, and keeps its entry where it can be restored from.
 func (w *writeTx) archive(r *row, reason string, mergedInto uuid.UUID) error {
-	var into []byte
+	a := archivedRow{ArchivedAt: nanos(w.now), Reason: reason, Entry: string(r.entry.AppendJSON(nil))}
 	if mergedInto != uuid.Nil {
-		into = mergedInto[:]
+		a.MergedInto = mergedInto[:]
 	}
-	_, err := w.exec(`INSERT INTO archive (id, archived_at, reason, merged_into, entry) VALUES (?, ?, ?, ?, ?)`,
-		r.entry.ID[:], nanos(w.now), reason, into, string(r.entry.AppendJSON(nil)))
-	if err != nil {
+	if err := w.insertArchived(r.entry.ID, &a); err != nil {
 		return err
 	}
 	return w.remove(r)
+}
+
+func (w *writeTx) insertArchived(id uuid.UUID, a *archivedRow) error {
+	_, err := w.exec(`INSERT INTO archive (id, archived_at, reason, merged_into, checksum, entry) VALUES (?, ?, ?, ?, ?, ?)`,
+		id[:], a.ArchivedAt, a.Reason, a.MergedInto, a.sum(), a.Entry)
+	return err
 }
 
 // archived reads what the archive has within the scope, the latest first: of

@@ -16,13 +16,11 @@ func (w *writeTx) makeRoom() error {
 	if capacity == 0 {
 		return nil
 	}
-	if w.count == nil {
-		w.count = new(int)
-		if err := w.get(w.count, `SELECT count(*) FROM entry_state`); err != nil {
-			return err
-		}
+	var before int
+	if err := w.get(&before, `SELECT entries FROM store`); err != nil {
+		return err
 	}
-	for *w.count >= capacity {
+	for before+w.tally.entries >= capacity {
 		weakest, err := w.weakest()
 		if err != nil {
 			return err

@@ -200,6 +200,7 @@ func (w *writeTx) replaceEmbedding(old *row, vector []float32) error {
 	if err != nil {
 		return err
 	}
+	w.tally.change(old.contentSum, contentSum(&changed))
 	return w.putEmbedding(old.rowID, vector)
 }
 

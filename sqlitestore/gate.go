@@ -27,7 +27,7 @@ func (d *database) viewFresh(ctx context.Context, read func(*tx) error) (err err
 		return err
 	}
 	defer d.leave()
-	fresh, err := d.connect(1, "_query_only=1")
+	fresh, err := d.connect("rw", 1, "_query_only=1")
 	if err != nil {
 		return err
 	}
@@ -65,7 +65,7 @@ type writeTx struct {
 	*database
 	now     time.Time // one for the whole transaction
 	version int64     // of the store after it; 0 until bump
-	count   *int      // entries in the store, once makeRoom has counted them
+	tally   tally     // what it has added to the store so far
 }
 
 // write is the one gate through which every change of every process passes.
@@ -139,6 +139,9 @@ func (d *database) transact(ctx context.Context, conn *connection, change func(*
 		return explain(d.path, err)
 	}
 	if err := change(w); err != nil {
+		return explain(d.path, err)
+	}
+	if err := w.enterTally(); err != nil {
 		return explain(d.path, err)
 	}
 	if err := w.check("COMMIT"); err != nil {

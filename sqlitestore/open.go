@@ -92,10 +92,10 @@ func open(ctx context.Context, path string, options Options, settings memory.Set
 	if d.identity, err = os.Stat(path); err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
 	}
-	if d.readers, err = d.connect(readers, "_query_only=1"); err != nil {
+	if d.readers, err = d.connect("rw", readers, "_query_only=1"); err != nil {
 		return nil, err
 	}
-	if d.writer, err = d.connect(1, ""); err != nil {
+	if d.writer, err = d.connect("rw", 1, ""); err != nil {
 		return nil, errors.Join(err, d.readers.close())
 	}
 	return d, nil
@@ -156,17 +156,19 @@ func (d *database) inspect(ctx context.Context) (ready bool, err error) {
 }
 
 // examine tells a store that is ready for use (true) from one that is new or
-// older, or whose indexes other code has filled (false), and from what must
-// not be touched (an error).
+// older, or whose indexes other code has filled, or that is not in WAL mode
+// because a restore was broken off (false), and from what must not be touched
+// (an error).
 func examine(ctx context.Context, db *sqlx.DB, path string) (bool, error) {
 	var file struct {
-		Application int `db:"application_id"`
-		Schema      int `db:"user_version"`
-		Tables      int `db:"tables"`
+		Application int    `db:"application_id"`
+		Schema      int    `db:"user_version"`
+		Tables      int    `db:"tables"`
+		Journal     string `db:"journal_mode"`
 	}
 	err := db.GetContext(ctx, &file, `
-		SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema) AS tables
-		FROM pragma_application_id, pragma_user_version`)
+		SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema) AS tables, journal_mode
+		FROM pragma_application_id, pragma_user_version, pragma_journal_mode`)
 	switch {
 	case err != nil:
 		return false, explain(path, err)
@@ -176,7 +178,7 @@ func examine(ctx context.Context, db *sqlx.DB, path string) (bool, error) {
 		return false, fileError(ErrNewerSchema, path,
 			fmt.Errorf("its schema has version %d, this program knows up to %d", file.Schema, migrations.Latest))
 	}
-	if file.Application != applicationID || file.Schema != migrations.Latest {
+	if file.Application != applicationID || file.Schema != migrations.Latest || file.Journal != "wal" {
 		return false, nil
 	}
 	var index int
@@ -268,8 +270,8 @@ func olderVersion(version, than string) bool {
 
 // connect makes a pool on the file. The pragmas are part of the data source
 // name, so that every connection has them.
-func (d *database) connect(size int, extra string) (*pool, error) {
-	db, err := sqlx.Open("sqlite", d.dsn("rw", extra))
+func (d *database) connect(mode string, size int, extra string) (*pool, error) {
+	db, err := sqlx.Open("sqlite", d.dsn(mode, extra))
 	if err != nil {
 		return nil, err
 	}

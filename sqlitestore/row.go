@@ -248,13 +248,15 @@ func decodeVector(blob []byte) []float32 {
 // unnoticed. Each row has its own, over all that is stored of the entry.
 var crcTable = crc64.MakeTable(crc64.ECMA)
 
+func checksum(blob []byte) int64 { return int64(crc64.Checksum(blob, crcTable)) }
+
 // contentSum is the checksum of what the tables entry and embedding hold: the
 // entry's JSONL form without its state.
 func contentSum(e *memory.Entry) int64 {
 	content := *e
 	content.Relevance, content.Strength, content.AccessCount = 0, 0, 0
 	content.CreatedAt, content.LastAccessed, content.LastDecayed = time.Unix(0, 0), nil, nil
-	return int64(crc64.Checksum(content.AppendJSON(nil), crcTable))
+	return checksum(content.AppendJSON(nil))
 }
 
 // stateSum is the checksum of what entry_state holds.
@@ -273,5 +275,5 @@ func stateSum(rowID, position int64, e *memory.Entry) int64 {
 			blob = append(blob, 0)
 		}
 	}
-	return int64(crc64.Checksum(blob, crcTable))
+	return checksum(blob)
 }

@@ -117,9 +117,7 @@ func (w *writeTx) insert(e *memory.Entry) error {
 			return err
 		}
 	}
-	if w.count != nil {
-		*w.count++
-	}
+	w.tally.add(contentSum(e))
 	return w.reindex(rowID, e)
 }
 
@@ -169,6 +167,7 @@ func (w *writeTx) replaceContent(old *row, changed *memory.Entry) error {
 	if err != nil {
 		return err
 	}
+	w.tally.change(old.contentSum, contentSum(changed))
 	if err := w.putEmbedding(old.rowID, changed.Embedding); err != nil {
 		return err
 	}
@@ -209,9 +208,7 @@ func (w *writeTx) remove(r *row) error {
 	if err := w.unindex(r.rowID, &r.entry); err != nil {
 		return err
 	}
-	if w.count != nil {
-		*w.count--
-	}
+	w.tally.remove(r.contentSum)
 	// The other tables follow by their foreign keys.
 	if _, err := w.exec(`DELETE FROM entry WHERE row_id = ?`, r.rowID); err != nil {
 		return err

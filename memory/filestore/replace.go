@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/loopmem/loopmem/internal/atomicfile"
 	"github.com/loopmem/loopmem/memory/filestore/internal/fault"
 )
 
@@ -31,7 +32,7 @@ func replace(path string, content []byte) (fs.FileInfo, error) {
 	}
 	err = fault.At(path, fault.DirectorySync)
 	if err == nil {
-		err = syncDirectory(filepath.Dir(path))
+		err = atomicfile.SyncDirectory(filepath.Dir(path))
 	}
 	if err != nil {
 		return written, fmt.Errorf("%w: %w", ErrNotSynced, err)

@@ -1,6 +1,6 @@
 //go:build unix
 
-package filestore
+package atomicfile
 
 import (
 	"errors"
@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// syncDirectory makes a rename in the directory survive a power failure.
-func syncDirectory(path string) error {
+// SyncDirectory makes a rename in the directory survive a power failure.
+func SyncDirectory(path string) error {
 	dir, err := os.Open(path)
 	if err != nil {
 		return err
