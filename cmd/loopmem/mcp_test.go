@@ -1,0 +1,462 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// mcpProcess returns "loopmem mcp" as a process of its own, on the database of
+// the world. What it writes to standard error is shown if the test fails.
+func (w *world) mcpProcess(args ...string) *exec.Cmd {
+	w.t.Helper()
+	program, err := os.Executable()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	cmd := exec.Command(program, append([]string{"mcp", "--db", w.env["LOOPMEM_DB"]}, args...)...)
+	var complaints strings.Builder
+	cmd.Stderr = &complaints
+	w.t.Cleanup(func() {
+		if w.t.Failed() && complaints.Len() > 0 {
+			w.t.Logf("the server says:\n%s", complaints.String())
+		}
+	})
+	return cmd
+}
+
+// mcpClient is a real client with a server process of its own.
+type mcpClient struct {
+	*mcp.ClientSession
+	t testing.TB
+}
+
+func (w *world) mcpClient(args ...string) *mcpClient {
+	w.t.Helper()
+	c, err := startMCP(w.t, w.mcpProcess(args...))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return c
+}
+
+// startMCP starts a server process and greets it.
+func startMCP(t testing.TB, cmd *exec.Cmd) (*mcpClient, error) {
+	session, err := mcp.NewClient(&mcp.Implementation{Name: "test"}, nil).
+		Connect(t.Context(), &mcp.CommandTransport{Command: cmd}, nil)
+	if err != nil {
+		return nil, err
+	}
+	t.Cleanup(func() { session.Close() })
+	return &mcpClient{session, t}, nil
+}
+
+// store stores a text and returns what the tool says if it fails.
+func (c *mcpClient) store(ctx context.Context, text string) error {
+	result, err := c.CallTool(ctx, &mcp.CallToolParams{Name: "memory_store", Arguments: map[string]any{"memory": text}})
+	if err == nil && result.IsError {
+		err = fmt.Errorf("%s", result.Content[0].(*mcp.TextContent).Text)
+	}
+	return err
+}
+
+func (c *mcpClient) mustStore(text string) {
+	c.t.Helper()
+	if err := c.store(c.t.Context(), text); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// end closes the session and waits for the server process.
+func (c *mcpClient) end() {
+	c.t.Helper()
+	if err := c.Close(); err != nil {
+		c.t.Errorf("the server ended with: %v", err)
+	}
+}
+
+// lockDatabase takes the write lock of the database, as another process would,
+// and returns the function that lets it go.
+func (w *world) lockDatabase() (unlock func()) {
+	w.t.Helper()
+	db, err := sql.Open("sqlite", "file:"+w.env["LOOPMEM_DB"]+"?_txlock=immediate")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(func() { db.Close() })
+	tx, err := db.BeginTx(w.t.Context(), nil)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return func() {
+		if err := tx.Rollback(); err != nil {
+			w.t.Error(err)
+		}
+	}
+}
+
+func TestMCP_serversShareAFile(t *testing.T) {
+	const storesEach = 20
+	for _, servers := range []int{2, 4, 8} {
+		for _, awaited := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%d servers, awaited %t", servers, awaited), func(t *testing.T) {
+				w := newWorld(t)
+				var want []string
+				var all sync.WaitGroup
+				for s := range servers {
+					var texts []string
+					for i := range storesEach {
+						texts = append(texts, fmt.Sprintf("note %d of server %d", i, s))
+					}
+					want = append(want, texts...)
+					cmd := w.mcpProcess()
+					// The file does not exist yet: all servers make it at once.
+					all.Go(func() { storeAll(t, cmd, texts, awaited) })
+				}
+				all.Wait()
+				got := w.texts("list", "--limit", "0")
+				slices.Sort(got)
+				slices.Sort(want)
+				if !slices.Equal(got, want) {
+					t.Errorf("%d entries, want the %d that were stored", len(got), len(want))
+				}
+			})
+		}
+	}
+}
+
+// storeAll is the life of a client.
+func storeAll(t testing.TB, cmd *exec.Cmd, texts []string, awaited bool) {
+	c, err := startMCP(t, cmd)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	var calls sync.WaitGroup
+	for _, text := range texts {
+		call := func() {
+			if err := c.store(t.Context(), text); err != nil {
+				t.Error(err)
+			}
+		}
+		if awaited {
+			call()
+		} else {
+			calls.Go(call)
+		}
+	}
+	calls.Wait()
+	c.end()
+}
+
+// session is what a client writes that stores texts and waits for nothing.
+func session(texts ...string) string {
+	var b strings.Builder
+	b.WriteString(`{"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}` + "\n")
+	for i, text := range texts {
+		fmt.Fprintf(&b, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"memory_store","arguments":{"memory":%q}}}`+"\n", i, text)
+	}
+	return b.String()
+}
+
+func TestMCP_inputEndsWithCallsInFlight(t *testing.T) {
+	w := newWorld(t)
+	texts := []string{"one", "two", "three", "four", "five"}
+	cmd := w.mcpProcess()
+	cmd.Stdin = strings.NewReader(session(texts...) + "no message\n")
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	answered := 0
+	for line := range strings.Lines(string(out)) {
+		if m := decode[map[string]any](t, line); m["result"] != nil {
+			answered++
+		}
+	}
+	if answered != len(texts)+1 {
+		t.Errorf("%d answers, want one to each of %d calls and the greeting:\n%s", answered, len(texts), out)
+	}
+	if got := w.texts("list"); len(got) != len(texts) {
+		t.Errorf("stored %q, want all of %q", got, texts)
+	}
+}
+
+// What the kernel does when a client is killed: both pipes break.
+func TestMCP_clientIsKilled(t *testing.T) {
+	w := newWorld(t)
+	cmd := w.mcpProcess()
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	texts := make([]string, 200)
+	for i := range texts {
+		texts[i] = fmt.Sprintf("note %d", i)
+	}
+	if _, err := io.WriteString(stdin, session(texts...)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := bufio.NewReader(stdout).ReadString('\n'); err != nil {
+		t.Fatal(err)
+	}
+	stdout.Close()
+	stdin.Close()
+	_ = cmd.Wait() // it may complain about the pipe
+	for _, text := range w.texts("list", "--limit", "0") {
+		if !slices.Contains(texts, text) {
+			t.Errorf("%q was never stored", text)
+		}
+	}
+	w.mcpClient().mustStore("after")
+}
+
+func TestMCP_terminated(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("processes are not terminated by a signal there")
+	}
+	w := newWorld(t)
+	cmd := w.mcpProcess()
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stdin.Close()
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(stdin, session("kept")); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewReader(stdout)
+	for range 2 {
+		if _, err := lines.ReadString('\n'); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if rest, err := io.ReadAll(lines); err != nil || len(rest) > 0 {
+		t.Errorf("after the signal it writes %q, %v", rest, err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("the server ended with: %v", err)
+	}
+	if got := w.texts("list"); !slices.Equal(got, []string{"kept"}) {
+		t.Errorf("stored %q", got)
+	}
+}
+
+// The server's input stays open here when its parent dies, because the test
+// holds the other end of it.
+func TestMCP_parentDies(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("needs a shell, and a system that tells of a new parent")
+	}
+	w := newWorld(t)
+	// A shell connects what it starts with & to nothing, hence the detour.
+	const parent = `exec 3<&0; "$@" <&3 & wait`
+	cmd := exec.Command("sh", append([]string{"-c", parent, "sh"}, w.mcpProcess().Args...)...)
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stdin.Close()
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(stdin, session()); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewReader(stdout)
+	if _, err := lines.ReadString('\n'); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	// The output ends when the last process that holds it does.
+	if _, err := io.ReadAll(lines); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // killed
+}
+
+func TestMCP_startsWhileTheFileIsBusy(t *testing.T) {
+	w := newWorld(t)
+	w.add("there")
+	unlock := w.lockDatabase()
+	c := w.mcpClient()
+	if tools, err := c.ListTools(t.Context(), nil); err != nil || len(tools.Tools) != 9 {
+		t.Errorf("listing the tools of a server on a busy file: %v", err)
+	}
+	unlock()
+	c.mustStore("stored")
+}
+
+func TestMCP_cancelledCallStoresNothing(t *testing.T) {
+	w := newWorld(t)
+	c := w.mcpClient()
+	c.mustStore("before")
+	unlock := w.lockDatabase()
+	ctx, cancel := context.WithCancel(t.Context())
+	failed := make(chan error)
+	go func() { failed <- c.store(ctx, "cancelled") }()
+	cancel()
+	if err := <-failed; err == nil {
+		t.Error("a cancelled call succeeded")
+	}
+	// Other calls of the server get their answer, and other servers the lock.
+	if _, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: "memory_stats"}); err != nil {
+		t.Error(err)
+	}
+	unlock()
+	w.mcpClient().mustStore("other")
+	c.mustStore("after")
+	if got := w.texts("list"); !slices.Equal(got, []string{"before", "other", "after"}) {
+		t.Errorf("stored %q", got)
+	}
+}
+
+func TestMCP_fileIsDeleted(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("open files cannot be deleted there")
+	}
+	w := newWorld(t)
+	c := w.mcpClient()
+	c.mustStore("lost")
+	files, err := filepath.Glob(w.env["LOOPMEM_DB"] + "*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		if err := os.Remove(file); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := c.store(t.Context(), "refused"); err == nil || !strings.Contains(err.Error(), "repeat") {
+		t.Errorf("storing into a deleted file says %v; it should say what to do", err)
+	}
+	c.mustStore("kept")
+	if got := w.texts("list"); !slices.Equal(got, []string{"kept"}) {
+		t.Errorf("the new file has %q", got)
+	}
+}
+
+func TestMCP_recallOfADeletedFile(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("open files cannot be deleted there")
+	}
+	w := newWorld(t)
+	c := w.mcpClient()
+	c.mustStore("lost")
+	if err := os.Remove(w.env["LOOPMEM_DB"]); err != nil {
+		t.Fatal(err)
+	}
+	result, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: "memory_recall"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !result.IsError {
+		t.Errorf("a recall from a deleted file answers: %s", result.Content[0].(*mcp.TextContent).Text)
+	}
+}
+
+func TestMCP_consolidates(t *testing.T) {
+	w := newWorld(t)
+	w.add("the staging cluster is rebuilt every Monday")
+	w.add("the staging cluster is rebuilt every Monday")
+	c := w.mcpClient("--consolidate-every", "1h")
+	for entries := 2; entries > 1; {
+		result, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: "memory_stats"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		stats := result.StructuredContent.(map[string]any)
+		if entries = int(stats["entries"].(float64)); entries == 1 && stats["last_consolidated"] == nil {
+			t.Error("the near duplicates are merged, but no consolidation is noted")
+		}
+	}
+}
+
+func TestMCP_usage(t *testing.T) {
+	w := newWorld(t)
+	for _, args := range [][]string{
+		{"mcp", "extra"},
+		{"mcp", "--db", ""},
+		{"mcp", "--db", "memory.jsonl"},
+		{"mcp", "--namespace", "a"},
+		{"mcp", "--clearance", "public"},
+		{"mcp", "--agent", "team:a", "--share", "other"},
+		{"mcp", "--max-confidentiality", "secret"},
+	} {
+		if o := w.run(args...); o.status == exitOK || o.out != "" || o.errors == "" {
+			t.Errorf("%q: status %d, output %q, errors %q; want an error", args, o.status, o.out, o.errors)
+		}
+	}
+}
+
+// BenchmarkMCP measures calls through a server process on 10,000 entries.
+func BenchmarkMCP(b *testing.B) {
+	w := newWorld(b)
+	var lines strings.Builder
+	for i := range 10_000 {
+		text, err := json.Marshal(fmt.Sprintf("note %d about topic %d of project %d", i, i%97, i%13))
+		if err != nil {
+			b.Fatal(err)
+		}
+		fmt.Fprintf(&lines, `{"id":"00000000-0000-4000-8000-%012d","category":"fact","memory":%s,"tags":[],"created_at":{"secs_since_epoch":%d,"nanos_since_epoch":0},"relevance":1.0,"access_count":0,"validated":false}`+"\n",
+			i, text, time.Now().Unix())
+	}
+	w.must("import", w.write("notes.jsonl", lines.String()))
+	c := w.mcpClient()
+	b.Run("store", func(b *testing.B) {
+		for i := range b.N {
+			if err := c.store(b.Context(), "stored "+strconv.Itoa(i)); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("recall", func(b *testing.B) {
+		for i := range b.N {
+			_, err := c.CallTool(b.Context(), &mcp.CallToolParams{
+				Name: "memory_recall", Arguments: map[string]any{"text": "topic " + strconv.Itoa(i%97)},
+			})
+			if err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
