@@ -12,18 +12,37 @@ import (
 	"github.com/loopmem/loopmem/memory"
 )
 
-// Problem is something that Check found to be wrong with a database.
+// Kind is how much a problem matters.
+type Kind string
+
+const (
+	// Damage means that something that was stored is gone, changed or cannot
+	// be read.
+	Damage Kind = "damage"
+	// Index means that something derived is wrong, so that entries may not be
+	// found. It can be made anew from the entries.
+	Index Kind = "index"
+	// Notice is nothing wrong with what is stored.
+	Notice Kind = "notice"
+)
+
+// Problem is something that [Store.Check] or [Diagnose] found to be wrong
+// with a database.
 type Problem struct {
+	Kind Kind `json:"kind"`
 	// Subject is what it concerns: a table, an index, an entry's id.
 	Subject string `json:"subject"`
 	// Detail is what is wrong with it.
 	Detail string `json:"detail"`
+	// Advice is what to do about it, if that does not follow from the kind.
+	Advice string `json:"advice,omitempty"`
 }
 
 // Check reads the whole database, whatever the scope of the handle, and
-// reports what is wrong with it: pages that SQLite finds damaged, rows whose
-// checksum does not fit what they hold, references to rows that are not
-// there, and indexes that differ from the rows they are made of. No problem
+// reports what is wrong with it: pages that SQLite finds damaged, rows that are
+// missing or whose checksum does not fit what they hold, references to rows
+// that are not there, and indexes that differ from the rows they are made of.
+// What cannot be read at all is such a problem too, not an error. No problem
 // means that every entry is what was stored and can be found by every word.
 //
 // It changes nothing and blocks nobody; the time it takes grows with the
@@ -31,14 +50,9 @@ type Problem struct {
 func (s *Store) Check(ctx context.Context) (problems []Problem, err error) {
 	// SQLite's check of an FTS5 table trusts what the connection remembers of
 	// it, and calls it damage when another connection has written since.
-	err = s.viewFresh(ctx, func(t *tx) error {
-		c := check{tx: t, problems: &problems, seed: maphash.MakeSeed()}
-		for _, step := range []func() error{c.pages, c.references, c.rows, c.vocabulary, c.trigrams, c.postings, c.links} {
-			if err := step(); err != nil {
-				return err
-			}
-		}
-		return nil
+	err = s.viewFresh(ctx, func(t *tx) (err error) {
+		problems, err = t.problems()
+		return err
 	})
 	if err != nil {
 		return problems, fmt.Errorf("check: %w", err)
@@ -49,15 +63,50 @@ func (s *Store) Check(ctx context.Context) (problems []Problem, err error) {
 // check is one run of Check.
 type check struct {
 	*tx
-	problems *[]Problem
+	problems []Problem
 	seed     maphash.Seed
 
 	pieceIDs map[string]int64
 	tagIDs   map[string]int64
 }
 
-func (c *check) report(subject, detail string, args ...any) {
-	*c.problems = append(*c.problems, Problem{subject, fmt.Sprintf(detail, args...)})
+func (t *tx) problems() ([]Problem, error) {
+	c := check{tx: t, seed: maphash.MakeSeed()}
+	for _, step := range []struct {
+		subject string
+		run     func() error
+	}{
+		{"database", c.pages},
+		{"database", c.references},
+		{"entry", c.account},
+		{"entry", c.rows},
+		{"archive", c.archive},
+		{"piece", c.vocabulary},
+		{"piece_trigram", c.trigrams},
+		{"posting", c.postings},
+		{"link", c.links},
+	} {
+		err := step.run()
+		if end := t.caller.Err(); end != nil {
+			return c.problems, end
+		}
+		if err != nil {
+			c.damage(step.subject, "it cannot be read: %v", err)
+		}
+	}
+	return c.problems, nil
+}
+
+func (c *check) report(kind Kind, subject, detail string, args ...any) {
+	c.problems = append(c.problems, Problem{Kind: kind, Subject: subject, Detail: fmt.Sprintf(detail, args...)})
+}
+
+func (c *check) damage(subject, detail string, args ...any) {
+	c.report(Damage, subject, detail, args...)
+}
+
+func (c *check) index(subject, detail string, args ...any) {
+	c.report(Index, subject, detail, args...)
 }
 
 // pages has SQLite look at its own structures, indexes of tables included.
@@ -68,7 +117,7 @@ func (c *check) pages() error {
 	}
 	for _, line := range lines {
 		if line != "ok" {
-			c.report("database", "%s", line)
+			c.damage("database", "%s", line)
 		}
 	}
 	return nil
@@ -82,9 +131,50 @@ func (c *check) references() error {
 		if err := rows.Scan(&table, &rowID, &parent, &key); err != nil {
 			return err
 		}
-		c.report(table, "a row refers to a row of %s that is not there", parent)
+		c.damage(table, "a row refers to a row of %s that is not there", parent)
 		return nil
 	}, `PRAGMA foreign_key_check`)
+}
+
+// account compares the entries that are there with those that should be.
+func (c *check) account() error {
+	var want struct {
+		Entries int   `db:"entries"`
+		Sum     int64 `db:"content_sum"`
+	}
+	if err := c.get(&want, `SELECT entries, content_sum FROM store`); err != nil {
+		return err
+	}
+	var got tally
+	err := c.each(func(rows *sqlx.Rows) error {
+		var sum int64
+		err := rows.Scan(&sum)
+		got.add(sum)
+		return err
+	}, `SELECT checksum FROM entry`)
+	switch {
+	case err != nil:
+		return err
+	case got.entries != want.Entries:
+		c.damage("entry", "there are %d entries, of the %d that were stored and not removed", got.entries, want.Entries)
+	case got.sum != want.Sum:
+		c.damage("entry", "the entries are not those that were stored, though their number is right")
+	}
+	return nil
+}
+
+// archive compares what was archived with its checksums.
+func (c *check) archive() error {
+	return c.each(func(rows *sqlx.Rows) error {
+		var r archivedRow
+		if err := rows.StructScan(&r); err != nil {
+			return err
+		}
+		if r.sum() != r.Checksum {
+			c.damage("archive", "archived entry %d is not what was archived", r.ArchiveID)
+		}
+		return nil
+	}, selectArchived)
 }
 
 // rows compares every entry with its checksums and with what is computed
@@ -96,23 +186,24 @@ func (c *check) rows() error {
 		return err
 	}
 	if lonely != 0 {
-		c.report("entry", "%d entries have no row in entry_state", lonely)
+		c.damage("entry", "%d entries have no row in entry_state", lonely)
 	}
 	var derived struct {
-		Fade float64 `db:"fade"`
-		Base int64   `db:"strength_base"`
+		Created int64   `db:"created_at"`
+		Base    int64   `db:"strength_base"`
+		Fade    float64 `db:"fade"`
 	}
 	return c.eachRow(func(r row) error {
 		id := r.entry.ID.String()
 		if contentSum(&r.entry) != r.contentSum {
-			c.report(id, "the content is not what was stored")
+			c.damage(id, "the content is not what was stored")
 		}
 		if stateSum(r.rowID, r.position, &r.entry) != r.stateSum {
-			c.report(id, "the relevance, strength or access fields are not what was stored")
+			c.damage(id, "the relevance, strength or access fields are not what was stored")
 		}
-		err := c.get(&derived, `SELECT fade, strength_base FROM entry_state WHERE row_id = ?`, r.rowID)
-		if err == nil && (derived.Fade != fadeOf(&r.entry) || derived.Base != nanos(r.entry.StrengthBase())) {
-			c.report(id, "the order by strength is not that of its strength")
+		err := c.get(&derived, `SELECT created_at, strength_base, fade FROM entry_state WHERE row_id = ?`, r.rowID)
+		if err == nil && (derived.Created != nanos(r.entry.CreatedAt) || derived.Base != nanos(r.entry.StrengthBase()) || derived.Fade != fadeOf(&r.entry)) {
+			c.index(id, "the order by strength is not that of its strength")
 		}
 		return err
 	}, condition{}, "")
@@ -132,7 +223,7 @@ func (c *check) vocabulary() error {
 		c.pieceIDs[piece] = id
 		form := memory.Word(piece)
 		if word == nil && form != piece || word != nil && (*word != form || form == piece) {
-			c.report("piece", "the word of %q is wrong", piece)
+			c.index("piece", "the word of %q is wrong", piece)
 		}
 		return nil
 	}, `SELECT piece_id, piece, word FROM piece`)
@@ -147,7 +238,7 @@ func (c *check) vocabulary() error {
 		}
 		c.tagIDs[tag] = id
 		if lowered != memory.Lower(tag) {
-			c.report("tag", "the lower case of %q is wrong", tag)
+			c.index("tag", "the lower case of %q is wrong", tag)
 		}
 		return nil
 	}, `SELECT tag_id, tag, lowered FROM tag`)
@@ -160,7 +251,7 @@ func (c *check) trigrams() error {
 		return err
 	}
 	if indexed != len(c.pieceIDs) {
-		c.report("piece_trigram", "it holds %d pieces of %d", indexed, len(c.pieceIDs))
+		c.index("piece_trigram", "it holds %d pieces of %d", indexed, len(c.pieceIDs))
 	}
 	for piece, id := range c.pieceIDs {
 		if len([]rune(piece)) < trigramLength {
@@ -171,7 +262,7 @@ func (c *check) trigrams() error {
 			return err
 		}
 		if !found {
-			c.report("piece_trigram", "%q cannot be found", piece)
+			c.index("piece_trigram", "%q cannot be found", piece)
 		}
 	}
 	return nil
@@ -191,7 +282,7 @@ func (c *check) postings() error {
 				used[text] = true
 				id, known := ids[text]
 				if !known {
-					c.report("vocabulary", "%q of entry %s is missing", text, r.entry.ID)
+					c.index("vocabulary", "%q of entry %s is missing", text, r.entry.ID)
 				}
 				set.add(c.seed, token(kind, id))
 			}
@@ -206,10 +297,10 @@ func (c *check) postings() error {
 		return err
 	}
 	if n := len(c.pieceIDs) - len(usedPieces); n > 0 {
-		c.report("piece", "%d pieces belong to no entry", n)
+		c.index("piece", "%d pieces belong to no entry", n)
 	}
 	if n := len(c.tagIDs) - len(usedTags); n > 0 {
-		c.report("tag", "%d tags belong to no entry", n)
+		c.index("tag", "%d tags belong to no entry", n)
 	}
 	err = c.each(func(rows *sqlx.Rows) error {
 		var term string
@@ -227,7 +318,7 @@ func (c *check) postings() error {
 	}
 	for rowID, left := range wanted {
 		if left != (tokenSet{}) {
-			c.report("posting", "row %d is not indexed by the words it holds", rowID)
+			c.index("posting", "row %d is not indexed by the words it holds", rowID)
 		}
 	}
 	return nil
@@ -270,7 +361,7 @@ func (c *check) links() error {
 			wanted = append(wanted, string(id[:]))
 		}
 		if !slices.Equal(sortedSet(wanted), sortedSet(found[r.rowID])) {
-			c.report("link", "the links of entry %s are not those it names", r.entry.ID)
+			c.index("link", "the links of entry %s are not those it names", r.entry.ID)
 		}
 		return nil
 	}, condition{}, "")

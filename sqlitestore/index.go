@@ -133,8 +133,8 @@ func (w *writeTx) rebuildIndexes() error {
 		return err
 	}
 	for _, statement := range []string{
-		`DELETE FROM posting`,
-		`DELETE FROM piece_trigram`,
+		`INSERT INTO posting (posting) VALUES ('delete-all')`,
+		`INSERT INTO piece_trigram (piece_trigram) VALUES ('delete-all')`,
 		`DELETE FROM piece`,
 		`DELETE FROM tag`,
 		`DELETE FROM link`,
@@ -145,7 +145,14 @@ func (w *writeTx) rebuildIndexes() error {
 		}
 	}
 	w.vocabulary.forgetAll()
-	err := w.eachRow(func(r row) error { return w.reindex(r.rowID, &r.entry) }, condition{}, "")
+	err := w.eachRow(func(r row) error {
+		_, err := w.exec(`UPDATE entry_state SET created_at = ?, strength_base = ?, fade = ? WHERE row_id = ?`,
+			nanos(r.entry.CreatedAt), nanos(r.entry.StrengthBase()), fadeOf(&r.entry), r.rowID)
+		if err != nil {
+			return err
+		}
+		return w.reindex(r.rowID, &r.entry)
+	}, condition{}, "")
 	if err != nil {
 		return err
 	}

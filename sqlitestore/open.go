@@ -2,6 +2,7 @@ package sqlitestore
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -183,6 +184,9 @@ func examine(ctx context.Context, db *sqlx.DB, path string) (bool, error) {
 	}
 	var index int
 	err = db.GetContext(ctx, &index, `SELECT index_version FROM store`)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = fileError(ErrCorrupt, path, err)
+	}
 	return index == indexVersion, explain(path, err)
 }
 
