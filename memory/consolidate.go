@@ -107,7 +107,8 @@ func (c Consolidation) Plan(now time.Time, entries []Entry, stamps map[uuid.UUID
 	c = c.normalized()
 	p := pass{config: c, now: now, plan: &Plan{Merged: make(map[uuid.UUID]uuid.UUID)}}
 	p.plan.Stats.EntriesBefore = len(entries)
-	var ordered, setAside []Survivor
+	ordered := make([]Survivor, 0, len(entries))
+	var setAside []Survivor
 	for i := range entries {
 		s := Survivor{Entry: entries[i].Clone(), Index: i, Slot: i}
 		if at, ok := stamps[s.Entry.ID]; ok {
@@ -211,90 +212,33 @@ func (e *Entry) Quality(now time.Time) float32 {
 // merge clusters the entries and folds each cluster into one survivor, which
 // takes the place of the cluster's first member.
 func (p *pass) merge(entries []Survivor) []Survivor {
-	var merged []Survivor
-	for _, cluster := range clusters(entries, p.config.MergeThreshold) {
-		merged = append(merged, p.fold(cluster))
+	groups := clusters(entries, p.config.MergeThreshold)
+	merged := make([]Survivor, 0, len(groups))
+	for _, cluster := range groups {
+		merged = append(merged, p.fold(entries, cluster))
 	}
 	return merged
 }
 
-// clusters groups the entries greedily in insertion order: an entry joins the
-// first cluster whose first member is similar enough. Pinned entries and
-// those without words stay alone.
-func clusters(entries []Survivor, threshold float32) [][]Survivor {
-	type head struct {
-		cluster int
-		tokens  []string
-	}
-	var groups [][]Survivor
-	heads := make(map[mergeKey][]head)
-	for _, s := range entries {
-		tokens := clusterTokens(s.Entry.Memory)
-		if s.Entry.Pinned || len(tokens) == 0 {
-			groups = append(groups, []Survivor{s})
-			continue
-		}
-		key := mergeKey{s.Entry.Category, s.Entry.Agent, s.Entry.Confidentiality}
-		i := slices.IndexFunc(heads[key], func(h head) bool { return jaccard(h.tokens, tokens) >= threshold })
-		if i >= 0 {
-			into := heads[key][i].cluster
-			groups[into] = append(groups[into], s)
-			continue
-		}
-		heads[key] = append(heads[key], head{len(groups), tokens})
-		groups = append(groups, []Survivor{s})
-	}
-	return groups
-}
-
-// mergeKey keeps apart what must never merge: merging across agents or
-// levels would show the one what only the other may see.
-type mergeKey struct {
-	category        Category
-	agent           string
-	confidentiality Confidentiality
-}
-
-// jaccard is the size of the intersection over the size of the union of two
-// sorted sets.
-func jaccard(a, b []string) float32 {
-	common := 0
-	for i, j := 0, 0; i < len(a) && j < len(b); {
-		switch {
-		case a[i] == b[j]:
-			common++
-			i++
-			j++
-		case a[i] < b[j]:
-			i++
-		default:
-			j++
-		}
-	}
-	return float32(common) / float32(len(a)+len(b)-common)
-}
-
 // fold merges a cluster into its member of highest quality, the first of
 // equals, and records the others as removed.
-func (p *pass) fold(cluster []Survivor) Survivor {
+func (p *pass) fold(entries []Survivor, cluster []int) Survivor {
 	best := 0
-	for i := range cluster {
-		if cluster[i].Entry.Quality(p.now) > cluster[best].Entry.Quality(p.now) {
-			best = i
-		}
+	if len(cluster) > 1 {
+		best = p.best(entries, cluster)
 	}
-	kept, slot := cluster[best], cluster[0].Slot
-	others := slices.Delete(slices.Clone(cluster), best, best+1)
+	kept := entries[cluster[best]]
+	kept.Slot = entries[cluster[0]].Slot
+	if !kept.Entry.Pinned && kept.Entry.LastDecayed == nil {
+		kept.Entry.LastDecayed = new(kept.Entry.CreatedAt)
+	}
+	others := slices.Delete(cluster, best, best+1)
 	if best != 0 {
 		// The demoted first member goes last, as the reference has it.
 		others = append(others[1:], others[0])
 	}
-	kept.Slot = slot
-	if !kept.Entry.Pinned && kept.Entry.LastDecayed == nil {
-		kept.Entry.LastDecayed = new(kept.Entry.CreatedAt)
-	}
-	for i := range others {
-		other := &others[i]
+	for _, i := range others {
+		other := &entries[i]
 		kept.Rewritten = true
 		kept.Entry.absorb(&other.Entry)
 		p.plan.Merged[other.Entry.ID] = kept.Entry.ID
@@ -302,6 +246,17 @@ func (p *pass) fold(cluster []Survivor) Survivor {
 		p.remove(other, kept.Entry.ID)
 	}
 	return kept
+}
+
+// best returns which member of a cluster has the highest quality.
+func (p *pass) best(entries []Survivor, cluster []int) int {
+	best, highest := 0, float32(-1)
+	for n, i := range cluster {
+		if quality := entries[i].Entry.Quality(p.now); quality > highest {
+			best, highest = n, quality
+		}
+	}
+	return best
 }
 
 // absorb takes over what the kept member of a cluster gains from another.
@@ -361,6 +316,7 @@ func (e *Entry) Relink(merged map[uuid.UUID]uuid.UUID) bool {
 // prune parts the entries into survivors and those below the floor.
 func (p *pass) prune(entries []Survivor) {
 	floor := p.config.PruneFloor
+	p.plan.Survivors = make([]Survivor, 0, len(entries))
 	for i := range entries {
 		s := &entries[i]
 		if !s.Entry.Pinned && (s.Entry.Relevance < floor || s.Entry.Quality(p.now) < floor) {

@@ -67,6 +67,9 @@ func clusterTokens(text string) []string {
 // alphanumeric reports whether r has the Unicode property Alphabetic, which
 // is wider than the letter categories, or is numeric in any way.
 func alphanumeric(r rune) bool {
+	if r < utf8.RuneSelf {
+		return 'a' <= r && r <= 'z' || '0' <= r && r <= '9' || 'A' <= r && r <= 'Z'
+	}
 	return unicode.In(r, unicode.L, unicode.N, unicode.Other_Alphabetic, unicode.Other_Lowercase, unicode.Other_Uppercase)
 }
 
