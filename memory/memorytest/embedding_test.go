@@ -17,7 +17,7 @@ func TestRunComplainsOfEmbeddingFaults(t *testing.T) {
 		"takes any model":          {func(s *sound) memory.Backend { return takesAnyModel{s} }, []string{"BindOneModel", "BindWhatIsStored"}},
 		"overwrites what changed":  {func(s *sound) memory.Backend { return overwrites{s} }, []string{"SetEmbeddings", "DropEmbeddings"}},
 		"stores again":             {func(s *sound) memory.Backend { return storesAgain{s} }, []string{"SetEmbeddings"}},
-		"drops the embedding only": {func(s *sound) memory.Backend { return staysBound{s} }, []string{"DropEmbeddings"}},
+		"stays bound": {func(s *sound) memory.Backend { return staysBound{s} }, []string{"DropEmbeddings"}},
 	} {
 		for _, r := range test.rules {
 			if len(complain(t, named(t, r), opens(test.fault))) == 0 {
@@ -60,6 +60,10 @@ func (s storesAgain) SetEmbeddings(ctx context.Context, model memory.Model, list
 
 // staysBound goes on refusing another model.
 type staysBound struct{ *sound }
+
+func (s staysBound) In(scope memory.Scope) memory.Backend {
+	return staysBound{s.sound.In(scope).(*sound)}
+}
 
 func (s staysBound) DropEmbeddings(ctx context.Context) error {
 	model, err := s.EmbeddingModel(ctx)
