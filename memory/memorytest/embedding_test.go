@@ -14,10 +14,10 @@ func TestRunComplainsOfEmbeddingFaults(t *testing.T) {
 		fault func(*sound) memory.Backend
 		rules []string
 	}{
-		"takes any model":          {func(s *sound) memory.Backend { return takesAnyModel{s} }, []string{"BindOneModel", "BindWhatIsStored"}},
-		"overwrites what changed":  {func(s *sound) memory.Backend { return overwrites{s} }, []string{"SetEmbeddings", "DropEmbeddings"}},
-		"stores again":             {func(s *sound) memory.Backend { return storesAgain{s} }, []string{"SetEmbeddings"}},
-		"stays bound": {func(s *sound) memory.Backend { return staysBound{s} }, []string{"DropEmbeddings"}},
+		"takes any model":         {func(s *sound) memory.Backend { return takesAnyModel{s} }, []string{"BindOneModel", "BindWhatIsStored"}},
+		"overwrites what changed": {func(s *sound) memory.Backend { return overwrites{s} }, []string{"SetEmbeddings", "DropEmbeddings"}},
+		"stores again":            {func(s *sound) memory.Backend { return storesAgain{s} }, []string{"SetEmbeddings"}},
+		"stays bound":             {func(s *sound) memory.Backend { return staysBound{s} }, []string{"DropEmbeddings"}},
 	} {
 		for _, r := range test.rules {
 			if len(complain(t, named(t, r), opens(test.fault))) == 0 {
