@@ -28,6 +28,17 @@ func (c *connection) statement(ctx context.Context, query string) (*sqlx.Stmt, e
 	return stmt, nil
 }
 
+// Close closes the connection with its statements. database/sql does not close
+// those of a connection that was taken out of its pool, and SQLite keeps a
+// connection open, locks and log included, as long as it has a statement.
+func (c *connection) Close() error {
+	var errs []error
+	for _, stmt := range c.prepared {
+		errs = append(errs, stmt.Close())
+	}
+	return errors.Join(append(errs, c.Conn.Close())...)
+}
+
 // run executes a statement that begins or ends a transaction.
 func (c *connection) run(ctx context.Context, query string) error {
 	stmt, err := c.statement(context.WithoutCancel(ctx), query)

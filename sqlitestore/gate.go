@@ -38,7 +38,7 @@ func (d *database) viewFresh(ctx context.Context, read func(*tx) error) (err err
 func (d *database) viewOn(ctx context.Context, readers *pool, read func(*tx) error) (err error) {
 	conn, err := readers.acquire(ctx)
 	if err != nil {
-		return err
+		return explain(d.path, err)
 	}
 	defer func() { readers.release(conn, ctx.Err() != nil) }()
 

@@ -156,11 +156,16 @@ func (d *database) inspect(ctx context.Context) (ready bool, err error) {
 	return ready, err
 }
 
+// getter is a database or one connection to it.
+type getter interface {
+	GetContext(ctx context.Context, dest any, query string, args ...any) error
+}
+
 // examine tells a store that is ready for use (true) from one that is new or
 // older, or whose indexes other code has filled, or that is not in WAL mode
 // because a restore was broken off (false), and from what must not be touched
 // (an error).
-func examine(ctx context.Context, db *sqlx.DB, path string) (bool, error) {
+func examine(ctx context.Context, db getter, path string) (bool, error) {
 	var file struct {
 		Application int    `db:"application_id"`
 		Schema      int    `db:"user_version"`
@@ -228,6 +233,8 @@ func (d *database) prepare(ctx context.Context) (err error) {
 		return explain(d.path, err)
 	}
 	d.writer = newPool(db, 1)
+	// Not db.Close alone: it leaves a connection open that is in use.
+	defer func() { err = errors.Join(err, d.writer.close()) }()
 	return d.fillIndexes(ctx)
 }
 

@@ -425,6 +425,28 @@ func TestBusy(t *testing.T) {
 	}
 }
 
+// TestCloseReleases makes sure that nothing of a closed store is left open:
+// SQLite then takes the log into the file and removes it.
+func TestCloseReleases(t *testing.T) {
+	folder := t.TempDir()
+	path := filepath.Join(folder, "memory.db")
+	for range 2 { // the first also makes the file
+		s := mustOpenAlone(t, path)
+		if err := s.Store(t.Context(), fixture(1)); err != nil {
+			t.Fatal(err)
+		}
+		mustLen(t, s, 1)
+		ctx, cancel := context.WithCancel(t.Context())
+		s.fault = func(string) error { cancel(); return nil }
+		if _, err := s.Len(ctx); !errors.Is(err, context.Canceled) {
+			t.Errorf("Len gave %v, want context.Canceled", err)
+		}
+		s.fault = nil
+		mustClose(t, s)
+		mustContain(t, folder, "memory.db", "memory.db.lock")
+	}
+}
+
 // TestCloseCounts closes a store that still owes access book-keeping.
 func TestCloseCounts(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "memory.db")
