@@ -10,6 +10,7 @@ import (
 func addCommand(a *app) *cobra.Command {
 	entry := memory.NewEntry(memory.Fact, "")
 	var attrs attributes
+	var e embedding
 	cmd := &cobra.Command{
 		Use:   "add TEXT",
 		Short: "Remember a text and print its id",
@@ -23,6 +24,9 @@ A TEXT of - is read from standard input.`,
 		RunE: a.withStore(creating, func(cmd *cobra.Command, store memory.Backend, args []string) (err error) {
 			entry.Attributes = attrs
 			if entry.Memory, err = a.text(cmd.Context(), args[0]); err != nil {
+				return err
+			}
+			if store, err = e.before(cmd.Context(), a, store); err != nil {
 				return err
 			}
 			if err := store.Store(cmd.Context(), entry); err != nil {
@@ -41,5 +45,6 @@ A TEXT of - is read from standard input.`,
 	flags.StringVar(&entry.AuthorUserID, "author-user", "", "`ID` of the user on whose behalf it is stored")
 	flags.StringVar(&entry.AuthorTenantID, "author-tenant", "", "`ID` of that user's tenant")
 	flags.Func("attribute", "`KEY=VALUE` kept with the entry; may be repeated", attrs.set)
+	e.optionalFlags(flags, "store it with an embedding; if the endpoint fails, without")
 	return cmd
 }

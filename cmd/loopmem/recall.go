@@ -10,6 +10,7 @@ import (
 
 func recallCommand(a *app) *cobra.Command {
 	var query memory.Query
+	var e embedding
 	cmd := &cobra.Command{
 		Use:   "recall [TEXT]",
 		Short: "Recall entries that pass filters, and what they are linked to",
@@ -23,6 +24,10 @@ Words are found inside longer ones too, unless --exact-words is given.`,
   loopmem recall --tag ops --min-strength 0.5 --no-reinforce`,
 		RunE: a.withStore(reading, func(cmd *cobra.Command, store memory.Backend, args []string) error {
 			query.Text = strings.Join(args, " ")
+			store, err := e.before(cmd.Context(), a, store)
+			if err != nil {
+				return err
+			}
 			found, err := store.Recall(cmd.Context(), query)
 			if err != nil {
 				return err
@@ -41,5 +46,6 @@ Words are found inside longer ones too, unless --exact-words is given.`,
 	cmd.Flags().IntVarP(&query.Limit, "limit", "n", 10, "how many entries to print at most; 0 means all")
 	cmd.Flags().BoolVar(&query.ExactWords, "exact-words", false, "compare whole words")
 	cmd.Flags().BoolVar(&query.NoReinforce, "no-reinforce", false, "leave the strength of what is recalled as it is")
+	e.optionalFlags(cmd.Flags(), "also find what is said in other words, by embeddings")
 	return cmd
 }

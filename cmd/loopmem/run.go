@@ -191,7 +191,7 @@ before moving them.`,
 	root.AddCommand(
 		addCommand(a), retrieveCommand(a), recallCommand(a), showCommand(a), listCommand(a),
 		updateCommand(a), linkCommand(a), forgetCommand(a), pruneCommand(a), consolidateCommand(a),
-		importCommand(a), exportCommand(a), verifyCommand(a),
+		importCommand(a), exportCommand(a), verifyCommand(a), embedCommand(a),
 		mcpCommand(a), statsCommand(a), demoCommand(a), demoWorkerCommand(a), versionCommand(a),
 	)
 	return root

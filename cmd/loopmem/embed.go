@@ -1,0 +1,127 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/schollz/progressbar/v3"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/loopmem/loopmem/memory"
+	"github.com/loopmem/loopmem/memory/openaiembed"
+)
+
+func embedCommand(a *app) *cobra.Command {
+	var e embedding
+	var again, quiet bool
+	cmd := &cobra.Command{
+		Use:   "embed",
+		Short: "Give an embedding to every entry that has none",
+		Long: `Give an embedding to every entry that has none, from an endpoint that speaks the
+interface of OpenAI: Ollama (the default, on this machine), llama.cpp, vLLM,
+OpenAI and others. "loopmem recall --embed" then also finds what is said in
+other words. The texts are sent to the endpoint.
+
+The database remembers the model and refuses embeddings of another; --again
+drops all of them, to change the model. An interrupted run goes on where it
+stopped when it is started again.
+
+The key, where the endpoint wants one, is read from LOOPMEM_EMBED_KEY.`,
+		Example: `  loopmem embed
+  loopmem embed --embed-model mxbai-embed-large --again
+  LOOPMEM_EMBED_KEY=... loopmem embed --embed-url https://api.openai.com/v1 --embed-model text-embedding-3-small`,
+		Args: arguments(cobra.NoArgs, "takes no arguments"),
+		RunE: a.withStore(changing, func(cmd *cobra.Command, store memory.Backend, _ []string) error {
+			embedder, err := e.embedder(a)
+			if err != nil {
+				return err
+			}
+			if again {
+				if err := store.DropEmbeddings(cmd.Context()); err != nil {
+					return err
+				}
+			}
+			n, err := memory.EmbedMissing(cmd.Context(), store, embedder, a.embedProgress(quiet))
+			if err != nil {
+				return fmt.Errorf("%s got embeddings, then: %w; run it again to go on", plural(n, "entry"), err)
+			}
+			return a.answer(struct {
+				Embedded int    `json:"embedded"`
+				Model    string `json:"model"`
+			}{n, embedder.Model().Name}, "%s got embeddings of %s", plural(n, "entry"), visible(embedder.Model().Name))
+		}),
+	}
+	e.flags(cmd.Flags())
+	cmd.Flags().BoolVar(&again, "again", false, "drop all embeddings first, those of another model included")
+	cmd.Flags().BoolVar(&quiet, "quiet", false, "show no progress")
+	return cmd
+}
+
+// embedProgress shows on a terminal how far EmbedMissing has come.
+func (a *app) embedProgress(quiet bool) func(done, total int) {
+	if quiet || a.terminal(a.err) == 0 {
+		return nil
+	}
+	var bar *progressbar.ProgressBar
+	return func(done, total int) {
+		if bar == nil {
+			bar = progressbar.NewOptions(total,
+				progressbar.OptionSetWriter(a.err),
+				progressbar.OptionSetDescription("embedding"),
+				progressbar.OptionShowCount(),
+				progressbar.OptionClearOnFinish(),
+				progressbar.OptionFullWidth(),
+			)
+		}
+		_ = bar.Set(done) // a bar that cannot be drawn is no reason to stop
+	}
+}
+
+// embedding is what the flags say of the endpoint.
+type embedding struct {
+	use     bool // of a command that can do without
+	options openaiembed.Options
+}
+
+// flags adds the flags that name the endpoint.
+func (e *embedding) flags(flags *pflag.FlagSet) {
+	flags.StringVar(&e.options.BaseURL, "embed-url", "", "`URL` of the endpoint (default $LOOPMEM_EMBED_URL, else "+openaiembed.DefaultBaseURL+")")
+	flags.StringVar(&e.options.Model, "embed-model", "", "`NAME` of the model (default $LOOPMEM_EMBED_MODEL, else "+openaiembed.DefaultModel+")")
+	flags.IntVar(&e.options.Dimensions, "embed-dimensions", 0, "`NUMBER` of dimensions to ask for, of models that have a choice")
+	flags.DurationVar(&e.options.Timeout, "embed-timeout", openaiembed.DefaultTimeout, "how long to wait for an answer of the endpoint")
+}
+
+// optionalFlags adds --embed besides, which switches it on.
+func (e *embedding) optionalFlags(flags *pflag.FlagSet, does string) {
+	flags.BoolVar(&e.use, "embed", false, does+`; see "loopmem embed --help"`)
+	e.flags(flags)
+}
+
+func (e *embedding) embedder(a *app) (memory.Embedder, error) {
+	options := e.options
+	if options.BaseURL == "" {
+		options.BaseURL = a.getenv("LOOPMEM_EMBED_URL")
+	}
+	if options.Model == "" {
+		options.Model = a.getenv("LOOPMEM_EMBED_MODEL")
+	}
+	options.APIKey = a.getenv("LOOPMEM_EMBED_KEY")
+	embedder, err := openaiembed.New(options)
+	if err != nil {
+		return nil, err // not embedder: it would be a nil pointer that is no nil Embedder
+	}
+	return embedder, nil
+}
+
+// before puts the endpoint before a store, if that is asked for.
+func (e *embedding) before(ctx context.Context, a *app, store memory.Backend) (memory.Backend, error) {
+	if !e.use {
+		return store, nil
+	}
+	embedder, err := e.embedder(a)
+	if err != nil {
+		return nil, err
+	}
+	return memory.NewEmbeddingMemory(ctx, store, embedder, a.logger())
+}
