@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/loopmem/loopmem/memory"
@@ -23,27 +24,30 @@ const (
 // addResources offers entries to clients that let a person attach them. They
 // come in the readable form of the tools, as they end in a prompt.
 func (s *Server) addResources() {
-	s.mcp.AddResourceTemplate(&mcp.ResourceTemplate{
+	template := &mcp.ResourceTemplate{
 		Name: "entry", Title: "A memory", URITemplate: entryURI + "{id}", MIMEType: "text/plain",
 		Description: "One entry, whole.",
-	}, s.resource(func(ctx context.Context, store memory.Backend, uri string) (string, error) {
-		id, err := store.Resolve(ctx, strings.TrimPrefix(uri, entryURI))
-		if err != nil {
-			return "", err
-		}
-		record, err := store.Get(ctx, id)
-		return fullOf(record, time.Now()).text(), err
+	}
+	s.mcp.AddResourceTemplate(template, s.resource(template.MIMEType, func(ctx context.Context, store memory.Backend, uri string) (string, error) {
+		return named(ctx, store, strings.TrimPrefix(uri, entryURI), func(id uuid.UUID) (string, error) {
+			record, err := store.Get(ctx, id)
+			return fullOf(record, time.Now()).text(), err
+		})
 	}))
-	s.mcp.AddResource(&mcp.Resource{
+	s.addResource(&mcp.Resource{
 		Name: "recent", Title: "Recent memories", URI: recentURI, MIMEType: "text/plain",
 		Description: "The entries stored last, the latest first, long texts shortened.",
-	}, s.resource(func(ctx context.Context, store memory.Backend, _ string) (string, error) {
-		return recent(ctx, store)
-	}))
+	}, recent)
 }
 
-// resource makes a handler from a function that reads the store.
-func (s *Server) resource(read func(ctx context.Context, store memory.Backend, uri string) (string, error)) mcp.ResourceHandler {
+// reader returns the text of a resource.
+type reader func(ctx context.Context, store memory.Backend, uri string) (string, error)
+
+func (s *Server) addResource(r *mcp.Resource, read reader) {
+	s.mcp.AddResource(r, s.resource(r.MIMEType, read))
+}
+
+func (s *Server) resource(mimeType string, read reader) mcp.ResourceHandler {
 	return func(ctx context.Context, request *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 		uri := request.Params.URI
 		var text string
@@ -57,12 +61,12 @@ func (s *Server) resource(read func(ctx context.Context, store memory.Backend, u
 		if err != nil {
 			return nil, s.advise(err)
 		}
-		return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: uri, MIMEType: "text/plain", Text: text}}}, nil
+		return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: uri, MIMEType: mimeType, Text: text}}}, nil
 	}
 }
 
 // recent lists the entries at the end of insertion order.
-func recent(ctx context.Context, store memory.Backend) (string, error) {
+func recent(ctx context.Context, store memory.Backend, _ string) (string, error) {
 	var ring [recentCount]memory.Entry
 	n := 0
 	for entry, err := range store.Entries(ctx, memory.Selection{}) {

@@ -25,6 +25,11 @@ func schemaOf[T any]() *jsonschema.Schema {
 	if err != nil {
 		panic(err)
 	}
+	if schema.Properties == nil {
+		// Some clients miss the member even where there are no arguments.
+		schema.Properties = make(map[string]*jsonschema.Schema)
+	}
+	oneType(schema)
 	for field := range reflect.TypeFor[T]().Fields() {
 		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 		restrict(schema.Properties[name], field.Tag)
@@ -32,10 +37,21 @@ func schemaOf[T any]() *jsonschema.Schema {
 	return schema
 }
 
-func restrict(property *jsonschema.Schema, tag reflect.StructTag) {
-	if types := property.Types; len(types) > 0 {
-		property.Type, property.Types = types[len(types)-1], nil // the first is null
+// oneType takes null from the types, which Go's pointers and slices have
+// beside their own.
+func oneType(schema *jsonschema.Schema) {
+	if types := schema.Types; len(types) > 0 {
+		schema.Type, schema.Types = types[len(types)-1], nil // null comes first
 	}
+	for _, property := range schema.Properties {
+		oneType(property)
+	}
+	if schema.Items != nil {
+		oneType(schema.Items)
+	}
+}
+
+func restrict(property *jsonschema.Schema, tag reflect.StructTag) {
 	least, most := number(tag.Get("min")), number(tag.Get("max"))
 	switch property.Type {
 	case "string":

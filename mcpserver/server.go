@@ -46,6 +46,12 @@ type Options struct {
 	// ReadOnly leaves out every tool that changes something. What is recalled
 	// still counts as accessed.
 	ReadOnly bool
+	// Graph offers the tools of the official knowledge-graph server, in place
+	// of those named memory_...
+	Graph bool
+	// GraphFile is the file of that server, whose graph is brought into the
+	// store as long as there is none.
+	GraphFile string
 	// ConsolidateEvery lets the server see to it that a consolidation of the
 	// whole store takes place that often, together with all other servers on
 	// it; 0 means never.
@@ -96,7 +102,11 @@ func New(source Source, options Options) *Server {
 	if options.Share != nil {
 		s.read.Namespace = *options.Share
 	}
-	s.keeper = newKeeper(source, s.log)
+	open := source.Open
+	if options.Graph && options.GraphFile != "" {
+		open = s.openGraph
+	}
+	s.keeper = newKeeper(open, source.Lost, s.log)
 	s.mcp = mcp.NewServer(
 		&mcp.Implementation{Name: "loopmem", Title: "Loopmem: memory for agents", Version: options.Version},
 		&mcp.ServerOptions{
@@ -108,6 +118,11 @@ func New(source Source, options Options) *Server {
 			},
 		})
 	s.mcp.AddReceivingMiddleware(s.adviseOnArguments)
+	if options.Graph {
+		s.addGraphTools()
+		s.addGraphResource()
+		return s
+	}
 	s.addMemoryTools()
 	s.addResources()
 	s.addPrompt()

@@ -28,7 +28,7 @@ func TestTools_describeThemselves(t *testing.T) {
 		if schema["additionalProperties"] != false {
 			t.Errorf("%s takes arguments that it does not know", tool.Name)
 		}
-		properties, _ := schema["properties"].(map[string]any)
+		properties := schema["properties"].(map[string]any)
 		for name, property := range properties {
 			property := property.(map[string]any)
 			if property["description"] == nil {

@@ -29,12 +29,18 @@ func mcpCommand(a *app) *cobra.Command {
 such as an editor or an assistant can store and recall. The client starts it and
 ends it; each client has a process of its own, and all may use one file.
 
+With --tools graph it offers the tools of the official knowledge-graph server,
+@modelcontextprotocol/server-memory, in its place and on the same store. As long
+as that has no graph, the one in the file that MEMORY_FILE_PATH names is brought
+there.
+
 The flags fix what the client may do, whatever its model asks for. Recalls stay
 within --agent, unless --share widens them; entries above --max-confidentiality
 neither leave nor come in.`,
 		Example: `  loopmem mcp
   loopmem mcp --db project.db --agent team:editor --share team
-  loopmem mcp --read-only --max-confidentiality internal`,
+  loopmem mcp --read-only --max-confidentiality internal
+  MEMORY_FILE_PATH=memory.jsonl loopmem mcp --tools graph`,
 		Args: arguments(cobra.NoArgs, "takes its settings as flags"),
 		PreRunE: func(cmd *cobra.Command, _ []string) error {
 			for _, name := range []string{"namespace", "clearance"} {
@@ -55,7 +61,7 @@ neither leave nor come in.`,
 			if err != nil {
 				return err
 			}
-			options.Logger = a.logger()
+			options.Logger, options.GraphFile = a.logger(), a.getenv("MEMORY_FILE_PATH")
 			if info, ok := debug.ReadBuildInfo(); ok {
 				options.Version = info.Main.Version
 			}
@@ -68,6 +74,7 @@ neither leave nor come in.`,
 		}),
 	}
 	flags := cmd.Flags()
+	flags.Func("tools", "which tools to offer: `memory or graph` (default memory)", intoValue(&options.Graph, parseTools))
 	flags.StringVar(&options.Agent, "agent", "", "the client stores as this `AGENT` and sees only its entries and those below it")
 	flags.StringVar(&share, "share", "", "recalls also reach this `AGENT` and those below it; empty: everything")
 	flags.Func("max-confidentiality", "entries above this `LEVEL` neither leave nor come in (default confidential)",
@@ -75,6 +82,16 @@ neither leave nor come in.`,
 	flags.BoolVar(&options.ReadOnly, "read-only", false, "offer no tool that changes anything")
 	flags.DurationVar(&options.ConsolidateEvery, "consolidate-every", 0, "consolidate that often, once for all servers on the file; 0: never")
 	return cmd
+}
+
+// parseTools reports whether the tools named are those of a graph.
+func parseTools(name string) (graph bool, err error) {
+	switch name {
+	case "memory", "graph":
+		return name == "graph", nil
+	default:
+		return false, fmt.Errorf("use memory or graph")
+	}
 }
 
 // mcpSource is the database as package mcpserver wants it.
