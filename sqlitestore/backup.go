@@ -321,15 +321,7 @@ func seize(ctx context.Context, path string) (release func(), err error) {
 // setAside gives a database file, with what may be left of its log, a name
 // that tells when it was replaced.
 func setAside(path string) (name string, err error) {
-	for n := 0; ; n++ {
-		name = fmt.Sprintf("%s.replaced-%s", path, time.Now().UTC().Format("20060102T150405Z"))
-		if n > 0 {
-			name += fmt.Sprintf("-%d", n)
-		}
-		if _, err := os.Lstat(name); errors.Is(err, fs.ErrNotExist) {
-			break
-		}
-	}
+	name = unusedName(path, "replaced")
 	for _, side := range []string{"-wal", "-journal", ""} {
 		if err := os.Rename(path+side, name+side); err != nil && (side == "" || !errors.Is(err, fs.ErrNotExist)) {
 			return "", err
@@ -339,4 +331,17 @@ func setAside(path string) (name string, err error) {
 		return "", err
 	}
 	return name, nil
+}
+
+// unusedName is a name beside path that tells what became of that file, and
+// when.
+func unusedName(path, what string) string {
+	first := fmt.Sprintf("%s.%s-%s", path, what, time.Now().UTC().Format("20060102T150405Z"))
+	name := first
+	for n := 2; ; n++ {
+		if _, err := os.Lstat(name); errors.Is(err, fs.ErrNotExist) {
+			return name
+		}
+		name = fmt.Sprintf("%s-%d", first, n)
+	}
 }

@@ -189,9 +189,8 @@ func (c *check) rows() error {
 		c.damage("entry", "%d entries have no row in entry_state", lonely)
 	}
 	var derived struct {
-		Created int64   `db:"created_at"`
-		Base    int64   `db:"strength_base"`
-		Fade    float64 `db:"fade"`
+		Base int64   `db:"strength_base"`
+		Fade float64 `db:"fade"`
 	}
 	return c.eachRow(func(r row) error {
 		id := r.entry.ID.String()
@@ -201,8 +200,8 @@ func (c *check) rows() error {
 		if stateSum(r.rowID, r.position, &r.entry) != r.stateSum {
 			c.damage(id, "the relevance, strength or access fields are not what was stored")
 		}
-		err := c.get(&derived, `SELECT created_at, strength_base, fade FROM entry_state WHERE row_id = ?`, r.rowID)
-		if err == nil && (derived.Created != nanos(r.entry.CreatedAt) || derived.Base != nanos(r.entry.StrengthBase()) || derived.Fade != fadeOf(&r.entry)) {
+		err := c.get(&derived, `SELECT strength_base, fade FROM entry_state WHERE row_id = ?`, r.rowID)
+		if err == nil && (derived.Base != nanos(r.entry.StrengthBase()) || derived.Fade != fadeOf(&r.entry)) {
 			c.index(id, "the order by strength is not that of its strength")
 		}
 		return err

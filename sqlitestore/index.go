@@ -146,8 +146,8 @@ func (w *writeTx) rebuildIndexes() error {
 	}
 	w.vocabulary.forgetAll()
 	err := w.eachRow(func(r row) error {
-		_, err := w.exec(`UPDATE entry_state SET created_at = ?, strength_base = ?, fade = ? WHERE row_id = ?`,
-			nanos(r.entry.CreatedAt), nanos(r.entry.StrengthBase()), fadeOf(&r.entry), r.rowID)
+		_, err := w.exec(`UPDATE entry_state SET strength_base = ?, fade = ? WHERE row_id = ?`,
+			nanos(r.entry.StrengthBase()), fadeOf(&r.entry), r.rowID)
 		if err != nil {
 			return err
 		}
