@@ -76,8 +76,10 @@ func alphanumeric(r rune) bool {
 // distinct drops repeats and keeps the first of each, in place.
 func distinct[T comparable](list []T) []T {
 	kept := list[:0]
+	seen := make(map[T]bool, len(list))
 	for _, x := range list {
-		if !slices.Contains(kept, x) {
+		if !seen[x] {
+			seen[x] = true
 			kept = append(kept, x)
 		}
 	}
