@@ -1,0 +1,123 @@
+package mcpclients
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"github.com/tailscale/hujson"
+)
+
+// jsonFile is a JSON file, with comments where its client allows them, that
+// has the servers in an object under one name.
+type jsonFile struct {
+	name  string
+	typed bool // a server says what type it is
+}
+
+func (f jsonFile) edit(content []byte, server Server) ([]byte, error) {
+	if len(bytes.TrimSpace(content)) == 0 {
+		content = []byte("{}\n")
+	}
+	root, err := hujson.Parse(content)
+	if err != nil {
+		return nil, err
+	}
+	object, ok := root.Value.(*hujson.Object)
+	if !ok {
+		return nil, fmt.Errorf("it is no JSON object")
+	}
+	servers := member(object, f.name)
+	if servers == nil {
+		setMember(object, 1, f.name, &hujson.Object{})
+		servers = member(object, f.name)
+	}
+	list, ok := servers.Value.(*hujson.Object)
+	if !ok {
+		return nil, fmt.Errorf("%s in it is no object", f.name)
+	}
+	entry, err := f.entry(server)
+	if err != nil {
+		return nil, err
+	}
+	setMember(list, 2, server.Name, entry)
+	return root.Pack(), nil
+}
+
+// entry returns what the file says about a server.
+func (f jsonFile) entry(server Server) (hujson.ValueTrimmed, error) {
+	var entry struct {
+		Type    string   `json:"type,omitempty"`
+		Command string   `json:"command"`
+		Args    []string `json:"args"`
+	}
+	if f.typed {
+		entry.Type = "stdio"
+	}
+	entry.Command, entry.Args = server.Command, server.Args
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent(indent(2), indent(1))
+	if err := encoder.Encode(entry); err != nil {
+		return nil, err
+	}
+	value, err := hujson.Parse(text.Bytes())
+	return value.Value, err
+}
+
+func (f jsonFile) has(content []byte, name string) bool {
+	root, err := hujson.Parse(content)
+	if err != nil {
+		return false
+	}
+	object, ok := root.Value.(*hujson.Object)
+	if !ok {
+		return false
+	}
+	servers := member(object, f.name)
+	if servers == nil {
+		return false
+	}
+	list, ok := servers.Value.(*hujson.Object)
+	return ok && member(list, name) != nil
+}
+
+// member returns the value of a member, or nil.
+func member(object *hujson.Object, name string) *hujson.Value {
+	for i := range object.Members {
+		if literal, ok := object.Members[i].Name.Value.(hujson.Literal); ok && literal.String() == name {
+			return &object.Members[i].Value
+		}
+	}
+	return nil
+}
+
+// setMember gives a member a value; a new one gets a line of its own at the
+// end.
+func setMember(object *hujson.Object, depth int, name string, value hujson.ValueTrimmed) {
+	if existing := member(object, name); existing != nil {
+		existing.Value = value
+		return
+	}
+	added := hujson.ObjectMember{
+		// A comment behind the last member stays with it, behind the comma.
+		Name: hujson.Value{
+			BeforeExtra: append(trimRight(object.AfterExtra), "\n"+indent(depth)...),
+			Value:       hujson.String(name),
+		},
+		Value: hujson.Value{BeforeExtra: hujson.Extra(" "), Value: value},
+	}
+	object.AfterExtra = hujson.Extra("\n" + indent(depth-1))
+	if n := len(object.Members); n > 0 && object.Members[n-1].Value.AfterExtra != nil {
+		// The way in which hujson tells a comma behind the last member.
+		added.Value.AfterExtra = hujson.Extra{}
+	}
+	object.Members = append(object.Members, added)
+}
+
+func trimRight(extra hujson.Extra) hujson.Extra {
+	return append(hujson.Extra(nil), bytes.TrimRight(extra, " \t\r\n")...)
+}
+
+func indent(depth int) string { return string(bytes.Repeat([]byte("  "), depth)) }

@@ -1,0 +1,121 @@
+// Package mcpclients knows where clients of the Model Context Protocol keep
+// the list of the servers they start, and edits those lists.
+package mcpclients
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+)
+
+// Server is what a client starts.
+type Server struct {
+	Name    string
+	Command string
+	Args    []string
+}
+
+// Client is a program that starts servers.
+type Client struct {
+	Name   string // as a user chooses it
+	Title  string
+	folder func(system string, getenv func(string) string) string // "" where it cannot be known
+	file   string
+	format format
+}
+
+// format is the form that a file has.
+type format interface {
+	// edit returns the content with the server in it, in place of one of that
+	// name. Everything else stays as it is. No content is an empty file.
+	edit(content []byte, server Server) ([]byte, error)
+	// has reports whether the content has a server of that name.
+	has(content []byte, name string) bool
+}
+
+var clients = []Client{
+	{"claude-code", "Claude Code", home(), ".claude.json", jsonFile{"mcpServers", true}},
+	{"claude-desktop", "Claude Desktop", settings("Claude"), "claude_desktop_config.json", jsonFile{"mcpServers", false}},
+	{"codex", "Codex", orHome("CODEX_HOME", ".codex"), "config.toml", tomlFile{"mcp_servers"}},
+	{"cursor", "Cursor", home(".cursor"), "mcp.json", jsonFile{"mcpServers", false}},
+	{"vscode", "VS Code", settings("Code", "User"), "mcp.json", jsonFile{"servers", true}},
+}
+
+// All returns the clients that are known.
+func All() []Client { return clients }
+
+// Parse returns the client of that name.
+func Parse(name string) (Client, error) {
+	var names []string
+	for _, c := range clients {
+		if c.Name == name {
+			return c, nil
+		}
+		names = append(names, c.Name)
+	}
+	return Client{}, fmt.Errorf("use one of %s", strings.Join(names, ", "))
+}
+
+// File returns the path of the user's own list on that system, as GOOS names
+// it.
+func (c *Client) File(system string, getenv func(string) string) (string, error) {
+	folder := c.folder(system, getenv)
+	if folder == "" {
+		return "", errors.New("the home directory of the user is not known")
+	}
+	return filepath.Join(folder, c.file), nil
+}
+
+// Add returns the content of a list with the server in it, in place of one of
+// that name. Everything else stays as it is, comments included.
+func (c *Client) Add(content []byte, server Server) ([]byte, error) {
+	return c.format.edit(content, server)
+}
+
+// Has reports whether a list names such a server.
+func (c *Client) Has(content []byte, name string) bool { return c.format.has(content, name) }
+
+// home is a folder in the home directory.
+func home(names ...string) func(string, func(string) string) string {
+	return func(system string, getenv func(string) string) string {
+		variable := "HOME"
+		if system == "windows" {
+			variable = "USERPROFILE"
+		}
+		return below(getenv(variable), names...)
+	}
+}
+
+// orHome is the folder that a variable names, else one in the home directory.
+func orHome(variable, name string) func(string, func(string) string) string {
+	return func(system string, getenv func(string) string) string {
+		if folder := getenv(variable); folder != "" {
+			return folder
+		}
+		return home(name)(system, getenv)
+	}
+}
+
+// settings is a folder where the system keeps the settings of programs.
+func settings(names ...string) func(string, func(string) string) string {
+	return func(system string, getenv func(string) string) string {
+		switch system {
+		case "windows":
+			return below(getenv("APPDATA"), names...)
+		case "darwin":
+			return below(getenv("HOME"), append([]string{"Library", "Application Support"}, names...)...)
+		}
+		if folder := getenv("XDG_CONFIG_HOME"); filepath.IsAbs(folder) {
+			return below(folder, names...)
+		}
+		return below(getenv("HOME"), append([]string{".config"}, names...)...)
+	}
+}
+
+func below(folder string, names ...string) string {
+	if folder == "" {
+		return ""
+	}
+	return filepath.Join(append([]string{folder}, names...)...)
+}
