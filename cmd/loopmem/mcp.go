@@ -81,6 +81,7 @@ neither leave nor come in.`,
 		into(&options.MaxConfidentiality, memory.ParseConfidentiality))
 	flags.BoolVar(&options.ReadOnly, "read-only", false, "offer no tool that changes anything")
 	flags.DurationVar(&options.ConsolidateEvery, "consolidate-every", 0, "consolidate that often, once for all servers on the file; 0: never")
+	cmd.AddCommand(mcpInstallCommand(a))
 	return cmd
 }
 

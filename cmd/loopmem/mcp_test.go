@@ -165,6 +165,38 @@ func storeAll(t testing.TB, cmd *exec.Cmd, texts []string, awaited bool) {
 	c.end()
 }
 
+// The official server loses most of what is created in this way.
+func TestMCP_serversShareAGraph(t *testing.T) {
+	const servers, each = 4, 20
+	w := newWorld(t)
+	var clients []*mcpClient
+	for range servers {
+		clients = append(clients, w.mcpClient("--tools", "graph"))
+	}
+	var all sync.WaitGroup
+	for s, c := range clients {
+		for i := range each {
+			all.Go(func() {
+				entity := map[string]any{"name": fmt.Sprintf("%d of %d", i, s), "entityType": "test", "observations": []string{"is there"}}
+				result, err := c.CallTool(t.Context(), &mcp.CallToolParams{
+					Name: "create_entities", Arguments: map[string]any{"entities": []any{entity}},
+				})
+				if err != nil || result.IsError {
+					t.Errorf("%v, %+v", err, result)
+				}
+			})
+		}
+	}
+	all.Wait()
+	result, err := clients[0].CallTool(t.Context(), &mcp.CallToolParams{Name: "read_graph", Arguments: map[string]any{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(result.StructuredContent.(map[string]any)["entities"].([]any)); n != servers*each {
+		t.Errorf("%d entities, want %d", n, servers*each)
+	}
+}
+
 // session is what a client writes that stores texts and waits for nothing.
 func session(texts ...string) string {
 	var b strings.Builder
@@ -421,6 +453,7 @@ func TestMCP_usage(t *testing.T) {
 		{"mcp", "--clearance", "public"},
 		{"mcp", "--agent", "team:a", "--share", "other"},
 		{"mcp", "--max-confidentiality", "secret"},
+		{"mcp", "--tools", "all"},
 	} {
 		if o := w.run(args...); o.status == exitOK || o.out != "" || o.errors == "" {
 			t.Errorf("%q: status %d, output %q, errors %q; want an error", args, o.status, o.out, o.errors)
@@ -433,7 +466,7 @@ func BenchmarkMCP(b *testing.B) {
 	w := newWorld(b)
 	var lines strings.Builder
 	for i := range 10_000 {
-		text, err := json.Marshal(fmt.Sprintf("note %d about topic %d of project %d", i, i%97, i%13))
+		text, err := json.Marshal(fmt.Sprintf("note-%d is about topic-%d of the project", i, i%97))
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -449,14 +482,19 @@ func BenchmarkMCP(b *testing.B) {
 			}
 		}
 	})
-	b.Run("recall", func(b *testing.B) {
-		for i := range b.N {
-			_, err := c.CallTool(b.Context(), &mcp.CallToolParams{
-				Name: "memory_recall", Arguments: map[string]any{"text": "topic " + strconv.Itoa(i%97)},
-			})
-			if err != nil {
-				b.Fatal(err)
+	for name, query := range map[string]func(i int) string{
+		"recall/one in a hundred": func(i int) string { return "topic-" + strconv.Itoa(10+i%87) },
+		"recall/every entry":      func(int) string { return "project" },
+	} {
+		b.Run(name, func(b *testing.B) {
+			for i := range b.N {
+				_, err := c.CallTool(b.Context(), &mcp.CallToolParams{
+					Name: "memory_recall", Arguments: map[string]any{"text": query(i)},
+				})
+				if err != nil {
+					b.Fatal(err)
+				}
 			}
-		}
-	})
+		})
+	}
 }

@@ -1,0 +1,217 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+
+	"github.com/spf13/cobra"
+
+	"github.com/loopmem/loopmem/internal/atomicfile"
+	"github.com/loopmem/loopmem/internal/mcpclients"
+	"github.com/loopmem/loopmem/internal/realpath"
+)
+
+// mcpServerName is what clients call this server.
+const mcpServerName = "loopmem"
+
+// backupSuffix is behind the name of what a file was before it was edited.
+const backupSuffix = ".before-loopmem"
+
+func mcpInstallCommand(a *app) *cobra.Command {
+	var client mcpclients.Client
+	var write bool
+	cmd := &cobra.Command{
+		Use:   "install [--client NAME] [-- FLAGS OF mcp]",
+		Short: "Tell a client to start this server",
+		Long: `Print what to add to the configuration of a client, or with --write add it:
+everything else in the file stays as it is, and the file as it was is kept beside
+it, with ` + backupSuffix + ` behind its name. What stands after -- becomes flags of
+loopmem mcp. Without --client, tell which clients have it already.
+
+Clients: claude-code, claude-desktop, codex, cursor, vscode.`,
+		Example: `  loopmem mcp install
+  loopmem mcp install --client cursor
+  loopmem mcp install --client codex --write -- --agent team:codex --share team`,
+		RunE: a.action(func(cmd *cobra.Command, args []string) error {
+			if client.Name == "" {
+				if write || len(args) > 0 {
+					return usage(cmd, "name the client with --client")
+				}
+				return a.listMCPClients()
+			}
+			server, err := a.mcpServer(cmd, args)
+			if err != nil {
+				return err
+			}
+			return a.installMCP(client, server, write)
+		}),
+	}
+	cmd.Flags().Func("client", "the `CLIENT` to configure", intoValue(&client, mcpclients.Parse))
+	cmd.Flags().BoolVar(&write, "write", false, "edit the file of the client")
+	return cmd
+}
+
+// mcpServer is what clients are to start: this program, with the flags given,
+// on the database that it would use itself.
+func (a *app) mcpServer(cmd *cobra.Command, flags []string) (mcpclients.Server, error) {
+	server := mcpclients.Server{Name: mcpServerName, Args: []string{"mcp"}}
+	probe := mcpCommand(newApp(a.in, a.stdout, a.err, a.getenv))
+	if err := probe.ParseFlags(flags); err != nil {
+		return server, usage(cmd, "loopmem mcp: %w", err)
+	}
+	if rest := probe.Flags().Args(); len(rest) > 0 {
+		return server, usage(cmd, "loopmem mcp takes no argument such as %s", rest[0])
+	}
+	if err := probe.PreRunE(probe, nil); err != nil {
+		return server, err
+	}
+	path, isDefault, err := a.databasePath()
+	if err != nil {
+		return server, err
+	}
+	if !isDefault {
+		// Clients start servers in other folders and environments than this.
+		if path, err = filepath.Abs(path); err != nil {
+			return server, err
+		}
+		server.Args = append(server.Args, "--db", path)
+	}
+	server.Args = append(server.Args, flags...)
+	server.Command, err = programPath()
+	return server, err
+}
+
+// programPath returns the path of this program. The one by which it is found
+// is better than the one it resolves to, which may change with an update.
+func programPath() (string, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	found, err := exec.LookPath(filepath.Base(self))
+	if err != nil {
+		return self, nil
+	}
+	was, err1 := os.Stat(self)
+	is, err2 := os.Stat(found)
+	if err1 != nil || err2 != nil || !os.SameFile(was, is) {
+		return self, nil
+	}
+	return filepath.Abs(found)
+}
+
+// installation tells what an install did or would do.
+type installation struct {
+	Client  string `json:"client"`
+	File    string `json:"file"`
+	Add     string `json:"add"` // what the file is to have
+	Written bool   `json:"written"`
+	Backup  string `json:"backup,omitempty"`
+}
+
+func (a *app) installMCP(client mcpclients.Client, server mcpclients.Server, write bool) error {
+	file, err := client.File(runtime.GOOS, a.getenv)
+	if err != nil {
+		return err
+	}
+	alone, err := client.Add(nil, server)
+	if err != nil {
+		return err
+	}
+	did := installation{Client: client.Name, File: file, Add: string(alone)}
+	if !write {
+		return a.answer(did, "Add this to %s, or let --write do it:\n\n%s", visible(file), bytes.TrimSpace(alone))
+	}
+	content, err := os.ReadFile(file)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	edited, err := client.Add(content, server)
+	if err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	if bytes.Equal(content, edited) {
+		return a.answer(did, "%s has it already, in %s", client.Title, visible(file))
+	}
+	if did.Backup, err = replaceFile(file, content, edited); err != nil {
+		return err
+	}
+	did.Written = true
+	text := "%s will start loopmem when it starts again; added to %s"
+	if did.Backup != "" {
+		text += ", which before is " + visible(did.Backup)
+	}
+	return a.answer(did, text, client.Title, visible(file))
+}
+
+// replaceFile gives a file, or the one that a link leads to, a new content in
+// one step. It returns the path of a copy of what was there, if anything was.
+func replaceFile(path string, was, is []byte) (backup string, err error) {
+	if path, err = realpath.Resolve(path); err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return "", err
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return "", writeFile(path, is)
+	}
+	backup = path + backupSuffix
+	if err := writeFile(backup, was); err != nil {
+		return "", err
+	}
+	if err := writeFile(path, is); err != nil {
+		return "", err
+	}
+	return backup, os.Chmod(path, info.Mode().Perm())
+}
+
+func writeFile(path string, content []byte) error {
+	file, err := atomicfile.New(path)
+	if err != nil {
+		return err
+	}
+	defer file.Cleanup()
+	if _, err := file.Write(content); err != nil {
+		return err
+	}
+	return file.CloseAtomicallyReplace()
+}
+
+// listMCPClients tells which clients start this server.
+func (a *app) listMCPClients() error {
+	type configured struct {
+		Client     string `json:"client"`
+		File       string `json:"file"`
+		Configured bool   `json:"configured"`
+	}
+	var list []configured
+	var text fields
+	for _, client := range mcpclients.All() {
+		file, err := client.File(runtime.GOOS, a.getenv)
+		if err != nil {
+			return err
+		}
+		content, err := os.ReadFile(file)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		c := configured{client.Name, file, client.Has(content, mcpServerName)}
+		list = append(list, c)
+		state := "not configured"
+		if c.Configured {
+			state = "configured"
+		}
+		text.add(client.Name, "%s, %s", pad(state, 14), visible(file))
+	}
+	return a.answer(struct {
+		Clients []configured `json:"clients"`
+	}{list}, "%s", &text)
+}

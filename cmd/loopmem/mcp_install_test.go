@@ -1,0 +1,116 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// withHome gives the world a home directory.
+func (w *world) withHome() *world {
+	w.env["HOME"], w.env["USERPROFILE"], w.env["APPDATA"] = w.folder, w.folder, w.folder
+	return w
+}
+
+func TestMCPInstall_printsUnlessToldToWrite(t *testing.T) {
+	w := newWorld(t).withHome()
+	for _, client := range []string{"claude-code", "claude-desktop", "codex", "cursor", "vscode"} {
+		out := w.must("mcp", "install", "--client", client)
+		if !strings.Contains(out, w.env["LOOPMEM_DB"]) && runtime.GOOS != "windows" {
+			t.Errorf("%s: the database is not named:\n%s", client, out)
+		}
+		file := w.object("mcp", "install", "--client", client)["file"].(string)
+		if _, err := os.Stat(file); err == nil {
+			t.Errorf("%s was written", file)
+		}
+		w.must("mcp", "install", "--client", client, "--write")
+		if _, err := os.Stat(file); err != nil {
+			t.Error(err)
+		}
+	}
+	if out := w.must("mcp", "install"); strings.Contains(out, "not configured") {
+		t.Errorf("after all clients were configured:\n%s", out)
+	}
+}
+
+func TestMCPInstall_keepsTheRest(t *testing.T) {
+	w := newWorld(t).withHome()
+	if err := os.Mkdir(w.path(".cursor"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	const before = "{\n  // mine\n  \"mcpServers\": {\"x\": {\"command\": \"y\"}}\n}\n"
+	file := w.write(filepath.Join(".cursor", "mcp.json"), before)
+	if err := os.Chmod(file, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	w.must("mcp", "install", "--client", "cursor", "--write")
+	after := w.read(filepath.Join(".cursor", "mcp.json"))
+	for _, kept := range []string{"// mine", `"x": {"command": "y"}`, `"loopmem"`} {
+		if !strings.Contains(after, kept) {
+			t.Errorf("%s is missing:\n%s", kept, after)
+		}
+	}
+	if got := w.read(filepath.Join(".cursor", "mcp.json"+backupSuffix)); got != before {
+		t.Errorf("the backup has %q", got)
+	}
+	if info, err := os.Stat(file); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o644 {
+		t.Errorf("mode %v, %v; want it unchanged", info.Mode(), err)
+	}
+	if did := w.object("mcp", "install", "--client", "cursor", "--write"); did["written"] != false {
+		t.Errorf("the same again: %v", did)
+	}
+	w.write(filepath.Join(".cursor", "mcp.json"), "no JSON")
+	if o := w.run("mcp", "install", "--client", "cursor", "--write"); o.status != exitError || !strings.Contains(o.errors, file) {
+		t.Errorf("a file that is no JSON: %+v", o)
+	}
+	if got := w.read(filepath.Join(".cursor", "mcp.json")); got != "no JSON" {
+		t.Errorf("it became %q", got)
+	}
+}
+
+// What is installed is started here, as a client would do it.
+func TestMCPInstall_works(t *testing.T) {
+	w := newWorld(t).withHome()
+	answer := w.must("mcp", "install", "--client", "cursor", "--json", "--", "--agent", "team:a")
+	added := decode[map[string]any](t, answer)["add"].(string)
+	var file struct {
+		Servers map[string]struct {
+			Command string
+			Args    []string
+		} `json:"mcpServers"`
+	}
+	if err := json.Unmarshal([]byte(added), &file); err != nil {
+		t.Fatal(err)
+	}
+	server := file.Servers["loopmem"]
+	cmd := exec.Command(server.Command, server.Args...)
+	cmd.Dir = t.TempDir()
+	c, err := startMCP(t, cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.mustStore("by the installed server")
+	if got := w.texts("list", "--agent", "team:a"); !slices.Equal(got, []string{"by the installed server"}) {
+		t.Errorf("stored %q", got)
+	}
+}
+
+func TestMCPInstall_usage(t *testing.T) {
+	w := newWorld(t).withHome()
+	for _, args := range [][]string{
+		{"--client", "emacs"},
+		{"--write"},
+		{"--client", "codex", "--", "--no-such-flag"},
+		{"--client", "codex", "--", "extra"},
+		{"--client", "codex", "--", "--agent", "a", "--share", "b"},
+	} {
+		if o := w.run(append([]string{"mcp", "install"}, args...)...); o.status == exitOK || o.out != "" {
+			t.Errorf("%q: %+v; want an error", args, o)
+		}
+	}
+}
