@@ -85,7 +85,27 @@ func (d *database) writeWithin(ctx context.Context, timeout time.Duration, chang
 }
 
 // pass is the gate itself, also for the last write of a store that is closing.
-func (d *database) pass(ctx context.Context, timeout time.Duration, change func(*writeTx) error) (err error) {
+func (d *database) pass(ctx context.Context, timeout time.Duration, change func(*writeTx) error) error {
+	return d.lineUp(ctx, timeout, func(wait context.Context, conn *connection) (interrupted bool, err error) {
+		if err := conn.run(wait, "BEGIN IMMEDIATE"); err != nil {
+			// The wait may have ended in the moment in which the transaction began.
+			_ = conn.run(context.WithoutCancel(ctx), "ROLLBACK")
+			return wait.Err() != nil, busy(ctx, d.path, err)
+		}
+		if err := d.transact(ctx, conn, change); err != nil {
+			return false, err
+		}
+		if d.unscrubbed {
+			d.scrub(ctx, conn, 0)
+		}
+		return false, d.sameFile()
+	})
+}
+
+// lineUp waits for the turn of this process to write and has do use the
+// writer's connection, while no other process that keeps to the rules writes.
+// If do reports that the connection was interrupted, it is not used again.
+func (d *database) lineUp(ctx context.Context, timeout time.Duration, do func(wait context.Context, conn *connection) (interrupted bool, err error)) (err error) {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -106,13 +126,8 @@ func (d *database) pass(ctx context.Context, timeout time.Duration, change func(
 	if err := d.sameFile(); err != nil {
 		return err
 	}
-	if err := conn.run(wait, "BEGIN IMMEDIATE"); err != nil {
-		interrupted = wait.Err() != nil
-		// The wait may have ended in the moment in which the transaction began.
-		_ = conn.run(context.WithoutCancel(ctx), "ROLLBACK")
-		return busy(ctx, d.path, err)
-	}
-	return d.transact(ctx, conn, change)
+	interrupted, err = do(wait, conn)
+	return err
 }
 
 // transact runs the change within the transaction that has just begun.
@@ -151,7 +166,7 @@ func (d *database) transact(ctx context.Context, conn *connection, change func(*
 		return explain(d.path, err)
 	}
 	committed = true
-	return d.sameFile()
+	return nil
 }
 
 // bump gives the store a new version, once a transaction, and returns it.

@@ -30,8 +30,9 @@ type database struct {
 
 	readers    *pool
 	writer     *pool
-	queue      *queue // nil without a file
-	vocabulary *vocabulary
+	queue      *queue      // nil without a file
+	vocabulary *vocabulary // goes with the writer's connection, as does unscrubbed
+	unscrubbed bool        // the log may still hold what was forgotten
 	pending    *pending
 	fault      func(query string) error // set by tests
 
@@ -310,6 +311,8 @@ func (d *database) parameters(extra string) string {
 		"_dqs=0", // a misspelled column is an error, not a string
 		// What is forgotten is overwritten.
 		"_pragma=secure_delete(1)",
+		// A log that a reader has made grow shrinks again after it.
+		fmt.Sprintf("_pragma=journal_size_limit(%d)", usualLog),
 		extra,
 	}, "&")
 }

@@ -41,6 +41,11 @@ const (
 	defaultBusyTimeout = 10 * time.Second
 	defaultArchiveFor  = 30 * 24 * time.Hour
 
+	// usualLog is the size in bytes that the write-ahead log has from time to
+	// time in any case: SQLite takes it into the file after 1,000 pages, and a
+	// large transaction more.
+	usualLog = 16 << 20
+
 	// readers is how many reads of one process run at the same time.
 	readers = 4
 	// deferAfter is how long the book-keeping of a Recall waits for the write

@@ -84,6 +84,9 @@ func (s *Store) Close() error {
 	}
 	errs = append(errs, d.readers.close())
 	if d.writer != d.readers {
+		if d.unscrubbed {
+			d.emptyLog(context.Background())
+		}
 		errs = append(errs, d.writer.close())
 	}
 	return errors.Join(errs...)

@@ -252,7 +252,13 @@ func (s *Store) Update(ctx context.Context, id uuid.UUID, change memory.Change) 
 }
 
 // Forget implements [memory.Recaller]. What the archive has of the entry goes
-// too, also where the entry itself is gone already.
+// too, also where the entry itself is gone already, and no query nor index of
+// this or another process finds anything of it again.
+//
+// Its bytes are overwritten, and the write-ahead log is emptied, which fails as
+// long as a reader holds an old state open; the next writes then try it again.
+// Copies that SQLite has left in unused parts of pages stay until
+// [Store.Compact].
 func (s *Store) Forget(ctx context.Context, id uuid.UUID) (found bool, err error) {
 	err = s.write(ctx, func(w *writeTx) error {
 		rows, err := w.rows(where("e.id = ?", id[:]), "")
@@ -274,6 +280,7 @@ func (s *Store) Forget(ctx context.Context, id uuid.UUID) (found bool, err error
 	if err != nil {
 		return false, fmt.Errorf("forget %s: %w", id, err)
 	}
+	s.emptyLog(ctx)
 	return found, nil
 }
 

@@ -1,0 +1,163 @@
+package sqlitestore
+
+import (
+	"bytes"
+	"database/sql"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/loopmem/loopmem/memory"
+)
+
+// secret is a text that no other entry has, in no part of it.
+func secret(n int) string { return fmt.Sprintf("geheim%dx", n) }
+
+// secretive is an entry with a secret in every field that holds text.
+func secretive(r *rand.Rand, n int) memory.Entry {
+	e := memory.NewEntry(memory.Fact, fmt.Sprintf("%s and %0*d", secret(n), 1+r.IntN(900), n))
+	e.Tags = []string{"tag-" + secret(n)}
+	e.Keywords = []string{"key-" + secret(n)}
+	e.Summary = "sum-" + secret(n)
+	e.Attributes = map[string]string{"a": "attribute-" + secret(n)}
+	return e
+}
+
+// holding counts the files of a folder that hold a text.
+func holding(t testing.TB, folder, text string) (names []string) {
+	t.Helper()
+	for name, content := range files(t, folder) {
+		if bytes.Contains(bytes.ToLower(content), []byte(text)) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// TestForgetLeavesNoByte reads the bytes of all files after entries were
+// forgotten: at once, the log must not have them; after Compact, no file may.
+func TestForgetLeavesNoByte(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	r := rand.New(rand.NewPCG(seed, 0))
+	folder := t.TempDir()
+	path := filepath.Join(folder, "memory.db")
+	s := mustOpen(t, path, Options{})
+	var ids []uuid.UUID
+	for n := range 150 { // enough for SQLite to move rows among pages
+		e := secretive(r, n)
+		e.Strength = float64(n % 2)
+		if err := s.Store(t.Context(), e); err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, e.ID)
+	}
+	s.settings.Now = func() time.Time { return time.Now().Add(time.Minute) }
+	if n, err := s.Prune(t.Context(), 0.5, 0, ""); n != 75 || err != nil {
+		t.Fatalf("Prune gave %d and %v", n, err)
+	}
+	forgotten := make(map[int]bool)
+	for _, n := range r.Perm(len(ids))[:40] { // half of them in the archive
+		if len(holding(t, folder, secret(n))) == 0 {
+			t.Fatalf("%s was not there to begin with", secret(n))
+		}
+		if _, err := s.Forget(t.Context(), ids[n]); err != nil {
+			t.Fatal(err)
+		}
+		forgotten[n] = true
+		if size, err := sizeOf(path + "-wal"); size != 0 || err != nil {
+			t.Errorf("the log has %d bytes (%v)", size, err)
+		}
+	}
+	before, err := sizeOf(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Compact(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if after, err := sizeOf(path); after >= before || err != nil {
+		t.Errorf("Compact made %d bytes of %d (%v)", after, before, err)
+	}
+	for n := range ids {
+		if names := holding(t, folder, secret(n)); (len(names) == 0) != forgotten[n] {
+			t.Errorf("entry %d, forgotten: %v, is in %v", n, forgotten[n], names)
+		}
+	}
+	if problems, err := s.Check(t.Context()); err != nil || len(problems) > 0 {
+		t.Errorf("after Compact: %v %v", problems, err)
+	}
+}
+
+// TestForgetDespiteReader forgets while a reader keeps the log from being
+// emptied. The next write after that makes up for it.
+func TestForgetDespiteReader(t *testing.T) {
+	folder := t.TempDir()
+	s := mustOpen(t, filepath.Join(folder, "memory.db"), Options{})
+	r := rand.New(rand.NewPCG(1, 1))
+	for n := range 3 {
+		if err := s.Store(t.Context(), secretive(r, n)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for e, err := range s.Entries(t.Context(), memory.Selection{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if found, err := s.Forget(t.Context(), e.ID); !found || err != nil {
+			t.Errorf("Forget gave %v and %v", found, err)
+		}
+	}
+	if len(holding(t, folder, secret(1))) == 0 {
+		t.Error("the reader was not in the way; this test shows nothing")
+	}
+	if err := s.Store(t.Context(), fixture(1)); err != nil {
+		t.Fatal(err)
+	}
+	for n := range 3 {
+		if names := holding(t, folder, secret(n)); len(names) > 0 {
+			t.Errorf("%s is still in %v", secret(n), names)
+		}
+	}
+}
+
+// TestCompactDropsTrigrams looks for parts of forgotten words in the index of
+// the vocabulary.
+func TestCompactDropsTrigrams(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "memory.db")
+	s := mustOpen(t, path, Options{}, memory.WithEntries(fixture(1)))
+	e := memory.NewEntry(memory.Fact, "xqzj")
+	if err := s.Store(t.Context(), e); err != nil {
+		t.Fatal(err)
+	}
+	mustTrigrams(t, path, 2)
+	if _, err := s.Forget(t.Context(), e.ID); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Compact(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	mustTrigrams(t, path, 0)
+}
+
+// mustTrigrams wants the index to hold so many trigrams of the word xqzj.
+func mustTrigrams(t *testing.T, path string, want int) {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	db.SetMaxOpenConns(1)
+	if _, err := db.Exec(`CREATE VIRTUAL TABLE temp.vocabulary USING fts5vocab (main, piece_trigram, row)`); err != nil {
+		t.Fatal(err)
+	}
+	var got int
+	if err := db.QueryRow(`SELECT count(*) FROM vocabulary WHERE term IN ('xqz', 'qzj')`).Scan(&got); got != want || err != nil {
+		t.Errorf("there are %d trigrams (%v), want %d", got, err, want)
+	}
+}
