@@ -83,8 +83,15 @@ type Query struct {
 	// access is counted all the same.
 	NoReinforce bool
 	// ExactWords compares whole words, without the punctuation around them,
-	// where the default looks for substrings.
+	// where the default looks for substrings. It is of no account to
+	// [RankingQuestion].
 	ExactWords bool
+	// Ranking is how candidates are found by their text and ranked.
+	Ranking Ranking
+	// Window is how many entries before and after an entry lend it their
+	// words, for entries that are turns of a conversation; 0 is none, and
+	// [MaxWindow] the most. Only [RankingQuestion] heeds it; see [Question].
+	Window int
 }
 
 // Validate reports a query that cannot mean anything, as an [ErrInvalid].
@@ -94,6 +101,12 @@ func (q *Query) Validate() error {
 	}
 	if err := validateVector("query_embedding", q.Embedding); err != nil {
 		return err
+	}
+	if int(q.Ranking) >= len(rankingNames) {
+		return invalid("ranking", "is %d, which is no ranking", q.Ranking)
+	}
+	if q.Window < 0 || q.Window > MaxWindow {
+		return invalid("window", "is %d; it must be from 0 to %d", q.Window, MaxWindow)
 	}
 	return q.Filter.Validate()
 }
@@ -114,11 +127,24 @@ func (q *Query) Tokens() []string {
 type Hit struct {
 	// Entry is as it stands after the access was counted.
 	Entry Entry
-	// Score is the composite score, from 0 to 1.
+	// Score is what the hits are ordered by, from 0 to 1.
 	Score float64
+	// Parts is what the score is made of.
+	Parts Parts
 	// Matched tells whether the text matched; an entry may also come in by
 	// its embedding, by a link, or because the query had no text.
 	Matched bool
+}
+
+// Parts is what a ranking went by. The numbers are from 0 to 1; see
+// [Query.Rank] and [Question] for what they mean.
+type Parts struct {
+	Recency, Importance, Relevance, Strength float64
+	// Words are those of the query, as it compares them, that are in the
+	// entry.
+	Words []string
+	// Lent are those that only the entries around it have.
+	Lent []string
 }
 
 // Recollection is the result of a Recall.
@@ -142,7 +168,7 @@ type Candidate struct {
 // scope, in any order.
 type Follow func(ids []uuid.UUID) ([]Candidate, error)
 
-// Rank answers the query from candidates: it drops those that do not pass,
+// Rank answers the query by [RankingComposite] from candidates: it drops those that do not pass,
 // scores the rest, cuts them to the limit and adds what they are linked to.
 // A store may therefore offer more candidates than match, never fewer; all of
 // them must lie within its scope. The book-keeping of the returned entries is
@@ -165,20 +191,10 @@ func (q *Query) Rank(now time.Time, candidates []Candidate, follow Follow) ([]Hi
 	for i := range r.candidates {
 		hits[i] = r.rank(&r.candidates[i], relevance[i])
 	}
-	hits = r.best(hits)
-	linked, err := r.expand(hits, follow)
-	if err != nil {
-		return nil, err
-	}
-	if len(linked) > 0 {
-		hits = r.best(append(hits, linked...))
-	}
-	out := make([]Hit, len(hits))
-	for i, h := range hits {
-		h.Entry.Touch(now, !q.NoReinforce)
-		out[i] = h.Hit
-	}
-	return out, nil
+	return r.conclude(hits, follow, func(c Candidate) ranked {
+		s := r.read(c)
+		return r.rank(&s, r.bm25(&s)/r.highest)
+	})
 }
 
 // ranking is one run of Rank.
@@ -194,16 +210,19 @@ type ranking struct {
 // scored is a candidate with what its text says about the query.
 type scored struct {
 	Candidate
-	frequency []int // how often each token occurs, keywords included
-	matched   bool  // any of them does
-	length    int   // pieces of the text
+	frequency []int  // how often each token occurs, keywords included
+	lent      []bool // which tokens the entries around it have, or nil
+	matched   bool   // any token occurs in the entry itself
+	length    int    // pieces of the text
 	bm25      float64
 }
 
 // ranked is a result with the order that decides ties.
 type ranked struct {
 	Hit
-	position int64
+	position  int64
+	frequency []int
+	lent      []bool
 }
 
 // admit keeps the candidates that pass every filter and match by text or may
@@ -223,6 +242,10 @@ func (r *ranking) admit(candidates []Candidate) {
 
 func (r *ranking) hasVector(e *Entry) bool {
 	return len(r.query.Embedding) > 0 && len(e.Embedding) > 0
+}
+
+func (r *ranking) anyVector() bool {
+	return slices.ContainsFunc(r.candidates, func(c scored) bool { return r.hasVector(&c.Entry) })
 }
 
 // read counts the tokens of the query in the text and keywords of a candidate.
@@ -297,7 +320,7 @@ func (r *ranking) bm25(c *scored) float64 {
 // relevance returns each candidate's relevance to the query, from 0 to 1.
 func (r *ranking) relevance() []float64 {
 	out := make([]float64, len(r.candidates))
-	if slices.ContainsFunc(r.candidates, func(c scored) bool { return r.hasVector(&c.Entry) }) {
+	if r.anyVector() {
 		r.fuse(out)
 		return out
 	}
@@ -362,24 +385,78 @@ func Cosine(a, b []float32) float64 {
 
 // rank computes the composite score.
 func (r *ranking) rank(c *scored, relevance float64) ranked {
-	e := &c.Entry
-	recency := 1.0
-	if hours := wholeHours(r.now.Sub(e.CreatedAt)); hours > 0 {
-		recency = math.Exp(float64(-0.01 * hours))
-	}
-	importance := float64(min(max(e.Importance, 1), 10)-1) / 9
-	score := float64(0.25 * recency)
-	score += float64(0.25 * importance)
-	score += float64(0.3 * clamp(relevance, 0, 1))
-	score += float64(0.2 * e.EffectiveStrength(r.now))
-	return ranked{Hit: Hit{Entry: c.Entry, Score: score, Matched: c.matched}, position: c.Position}
+	h := r.weigh(c, relevance)
+	p := &h.Parts
+	h.Score = float64(0.25 * p.Recency)
+	h.Score += float64(0.25 * p.Importance)
+	h.Score += float64(0.3 * p.Relevance)
+	h.Score += float64(0.2 * p.Strength)
+	return h
 }
 
-// best orders by score, ties by insertion order, and cuts to the limit.
-func (r *ranking) best(hits []ranked) []ranked {
+// weigh returns what a score is made of.
+func (r *ranking) weigh(c *scored, relevance float64) ranked {
+	parts := partsOf(&c.Entry, r.now)
+	parts.Relevance = clamp(relevance, 0, 1)
+	return ranked{
+		Hit:       Hit{Entry: c.Entry, Parts: parts, Matched: c.matched},
+		position:  c.Position,
+		frequency: c.frequency,
+		lent:      c.lent,
+	}
+}
+
+// partsOf returns the parts that do not depend on the query.
+func partsOf(e *Entry, now time.Time) Parts {
+	p := Parts{
+		Recency:    1,
+		Importance: float64(min(max(e.Importance, 1), 10)-1) / 9,
+		Strength:   e.EffectiveStrength(now),
+	}
+	if hours := wholeHours(now.Sub(e.CreatedAt)); hours > 0 {
+		p.Recency = math.Exp(float64(-0.01 * hours))
+	}
+	return p
+}
+
+// conclude makes the answer of the ranked candidates: it cuts them to the
+// limit, adds what they are linked to, by its own score, and does the
+// book-keeping.
+func (r *ranking) conclude(hits []ranked, follow Follow, score func(Candidate) ranked) ([]Hit, error) {
+	hits = r.best(hits)
+	linked, err := r.expand(hits, follow, score)
+	if err != nil {
+		return nil, err
+	}
+	if len(linked) > 0 {
+		hits = r.best(append(hits, linked...))
+	}
+	out := make([]Hit, len(hits))
+	for i, h := range hits {
+		h.Entry.Touch(r.now, !r.query.NoReinforce)
+		for n, token := range r.tokens {
+			if h.frequency[n] > 0 {
+				h.Parts.Words = append(h.Parts.Words, token)
+			} else if h.lent != nil && h.lent[n] {
+				h.Parts.Lent = append(h.Parts.Lent, token)
+			}
+		}
+		out[i] = h.Hit
+	}
+	return out, nil
+}
+
+// byScore orders by score, ties by insertion order.
+func byScore(hits []ranked) []ranked {
 	slices.SortFunc(hits, func(a, b ranked) int {
 		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.position, b.position))
 	})
+	return hits
+}
+
+// best orders by score and cuts to the limit.
+func (r *ranking) best(hits []ranked) []ranked {
+	hits = byScore(hits)
 	if r.query.Limit > 0 && len(hits) > r.query.Limit {
 		hits = hits[:r.query.Limit]
 	}
@@ -388,7 +465,7 @@ func (r *ranking) best(hits []ranked) []ranked {
 
 // expand returns what the hits are linked to: one hop, each entry once, those
 // that are hits already left out.
-func (r *ranking) expand(hits []ranked, follow Follow) ([]ranked, error) {
+func (r *ranking) expand(hits []ranked, follow Follow, score func(Candidate) ranked) ([]ranked, error) {
 	known := make(map[uuid.UUID]bool, len(hits))
 	for i := range hits {
 		known[hits[i].Entry.ID] = true
@@ -411,11 +488,9 @@ func (r *ranking) expand(hits []ranked, follow Follow) ([]ranked, error) {
 	}
 	var out []ranked
 	for _, c := range linked {
-		if !r.query.Filter.reaches(&c.Entry, r.now) {
-			continue
+		if r.query.Filter.reaches(&c.Entry, r.now) {
+			out = append(out, score(c))
 		}
-		s := r.read(c)
-		out = append(out, r.rank(&s, r.bm25(&s)/r.highest))
 	}
 	return out, nil
 }
