@@ -1,0 +1,152 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"io"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/loopmem/loopmem/sqlitestore"
+)
+
+// results are all figures of a run, and what they were measured with. --json
+// writes them as they are here.
+type results struct {
+	Environment environment   `json:"environment"`
+	Results     []measurement `json:"results"`
+}
+
+// environment is what one has to know to compare figures.
+type environment struct {
+	Command string    `json:"command"`
+	Time    time.Time `json:"time"`
+	Seed    uint64    `json:"seed"`
+	Go      string    `json:"go"`
+	OS      string    `json:"os"`
+	Arch    string    `json:"arch"`
+	CPU     string    `json:"cpu,omitempty"`
+	Cores   int       `json:"cores"`
+	SQLite  string    `json:"sqlite"`
+	Driver  string    `json:"driver"`
+}
+
+// measurement is what one workload showed on one backend with so many
+// entries.
+type measurement struct {
+	Corpus     string  `json:"corpus"`
+	N          int     `json:"n"`
+	Workload   string  `json:"workload"`
+	Backend    string  `json:"backend"`
+	Operations int     `json:"operations"`
+	Checked    int     `json:"checked"` // operations or entries that were compared with the truth
+	P50        int64   `json:"p50_ns"`
+	P99        int64   `json:"p99_ns"`
+	PerSecond  float64 `json:"per_second"`
+	Allocs     float64 `json:"allocs_per_op,omitempty"`
+	Bytes      float64 `json:"bytes_per_op,omitempty"`
+	PeakMemory int64   `json:"peak_memory_bytes,omitempty"` // of a process of its own
+	FileBytes  int64   `json:"file_bytes,omitempty"`
+	// FileRatio is the size of the file, with the entries alone, to that of
+	// the entries as JSONL.
+	FileRatio float64 `json:"file_ratio,omitempty"`
+	// The factors by which the yardsticks take longer, by p50; 0 where they
+	// were not measured.
+	VsReference float64 `json:"vs_reference,omitempty"`
+	VsTuned     float64 `json:"vs_tuned_scan,omitempty"`
+	Skipped     string  `json:"skipped,omitempty"` // why there are no figures
+}
+
+func newMeasurement(c *corpus, workload, backend string, s sample) measurement {
+	m := measurement{
+		Corpus: c.name, N: len(c.entries), Workload: workload, Backend: backend,
+		Operations: len(s.took), Checked: s.checked, Skipped: s.skipped,
+		P50: int64(percentile(s.took, 50)), P99: int64(percentile(s.took, 99)),
+		Allocs: s.allocs, Bytes: s.bytes, PeakMemory: s.peak, FileBytes: s.file,
+	}
+	if s.elapsed > 0 {
+		m.PerSecond = float64(len(s.took)) / s.elapsed.Seconds()
+	}
+	if s.file > 0 {
+		m.FileRatio = float64(s.file) / float64(linesSize(c))
+	}
+	return m
+}
+
+// linesSize is the size of the corpus as JSONL.
+func linesSize(c *corpus) (size int64) {
+	var line []byte
+	for i := range c.entries {
+		line = c.entries[i].AppendJSON(line[:0])
+		size += int64(len(line)) + 1
+	}
+	return size
+}
+
+// compare sets the ratios, once all backends have been measured.
+func (r *results) compare() {
+	type key struct {
+		corpus, workload, backend string
+		n                         int
+	}
+	p50 := make(map[key]int64)
+	for _, m := range r.Results {
+		p50[key{m.Corpus, m.Workload, m.Backend, m.N}] = m.P50
+	}
+	for i := range r.Results {
+		m := &r.Results[i]
+		if m.P50 > 0 {
+			m.VsReference = float64(p50[key{m.Corpus, m.Workload, reference, m.N}]) / float64(m.P50)
+			m.VsTuned = float64(p50[key{m.Corpus, m.Workload, tunedScan, m.N}]) / float64(m.P50)
+		}
+	}
+}
+
+func (r *results) writeJSON(w io.Writer) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(r)
+}
+
+// newEnvironment looks around.
+func newEnvironment(ctx context.Context, command string, seed uint64) (environment, error) {
+	e := environment{
+		Command: command, Time: time.Now().UTC().Truncate(time.Second), Seed: seed, Go: runtime.Version(),
+		OS: runtime.GOOS, Arch: runtime.GOARCH, CPU: processor(), Cores: runtime.GOMAXPROCS(0),
+	}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, module := range info.Deps {
+			if module.Path == "modernc.org/sqlite" {
+				e.Driver = module.Path + " " + module.Version
+			}
+		}
+	}
+	store, err := sqlitestore.OpenInMemory(ctx)
+	if err != nil {
+		return e, err
+	}
+	defer store.Close()
+	stats, err := store.Stats(ctx)
+	e.SQLite = stats.SQLiteVersion
+	return e, err
+}
+
+// processor names the processor where the system has a file that does; Go has
+// no function for it.
+func processor() string {
+	f, err := os.Open("/proc/cpuinfo")
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		if name, ok := strings.CutPrefix(lines.Text(), "model name"); ok {
+			return strings.TrimLeft(name, "\t :")
+		}
+	}
+	return ""
+}
