@@ -74,11 +74,9 @@ func (c *connection) emptyLog(ctx context.Context, wait, afterwards time.Duratio
 // to the system and no byte of it stays in unused parts of pages, and empties
 // the log. Others cannot write meanwhile, for about as long as it takes to
 // copy the file, and there must be room on the disk for a second one. It fails
-// with [memory.ErrBusy] while a reader holds an old state open.
+// with [memory.ErrBusy] while a reader holds an old state open. It changes no
+// entry, so that a handle of any scope may do it.
 func (s *Store) Compact(ctx context.Context) error {
-	if !s.scope.Whole() {
-		return fmt.Errorf("compact: %w", memory.ErrScope)
-	}
 	if err := s.enter(); err != nil {
 		return err
 	}

@@ -100,6 +100,12 @@ func open(ctx context.Context, path string, options Options, settings memory.Set
 	if d.writer, err = d.connect("rw", 1, ""); err != nil {
 		return nil, errors.Join(err, d.readers.close())
 	}
+	// The first read takes the lock by which a restore sees that the file is
+	// in use.
+	err = d.viewOn(ctx, d.readers, func(t *tx) error { return t.get(new(int64), `SELECT version FROM store`) })
+	if err != nil {
+		return nil, errors.Join(err, d.readers.close(), d.writer.close())
+	}
 	return d, nil
 }
 

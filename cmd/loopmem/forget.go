@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/loopmem/loopmem/memory"
+	"github.com/loopmem/loopmem/sqlitestore"
 )
 
 func forgetCommand(a *app) *cobra.Command {
@@ -19,7 +20,8 @@ func forgetCommand(a *app) *cobra.Command {
 		Short: "Remove entries for good",
 		Long: `Remove entries for good: they do not go to the archive, and what they held is
 overwritten. Entries are named by ids or chosen by filters; with filters, you
-are asked first if there is a terminal to ask on.`,
+are asked first if there is a terminal to ask on. The database is compacted after
+that, so that no byte of them is left in its files.`,
 		Example: `  loopmem forget 1f3a9c 77e0b2
   loopmem forget --agent-prefix tg:123: --dry-run
   loopmem forget --category working --yes`,
@@ -87,6 +89,11 @@ func (a *app) forget(ctx context.Context, store memory.Backend, chosen []memory.
 		if ok { // else another process was faster
 			did.Forgotten++
 			did.IDs = append(did.IDs, chosen[i].ID)
+		}
+	}
+	if database, ok := store.(*sqlitestore.Store); ok && did.Forgotten > 0 {
+		if err := database.Compact(ctx); err != nil {
+			a.complain(fmt.Errorf("warning: forgotten, but bytes of it may be left in unused parts of the file until loopmem compact: %w", err))
 		}
 	}
 	return a.answer(did, "forgot %s", plural(did.Forgotten, "entry"))

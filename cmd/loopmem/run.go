@@ -192,6 +192,7 @@ before moving them.`,
 		addCommand(a), retrieveCommand(a), recallCommand(a), showCommand(a), listCommand(a),
 		updateCommand(a), linkCommand(a), forgetCommand(a), pruneCommand(a), consolidateCommand(a),
 		importCommand(a), exportCommand(a), verifyCommand(a), embedCommand(a),
+		archiveCommand(a), backupCommand(a), restoreCommand(a), doctorCommand(a), compactCommand(a),
 		mcpCommand(a), statsCommand(a), demoCommand(a), demoWorkerCommand(a), versionCommand(a),
 	)
 	return root
