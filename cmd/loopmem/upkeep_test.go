@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -131,8 +132,11 @@ func must[T any](value T, err error) T {
 
 func TestArchiveCommands(t *testing.T) {
 	w := newWorld(t)
-	w.write("old.jsonl", `{"id":"11111111-1111-4111-8111-111111111111","category":"fact","memory":"faded long ago","tags":[],"created_at":{"secs_since_epoch":1600000000,"nanos_since_epoch":0},"relevance":1.0,"access_count":0,"validated":false,"last_accessed":null,"last_decayed":null}`+"\n")
-	w.must("import", w.path("old.jsonl"))
+	const faded = `{"id":"%s","category":"fact","memory":"faded %s","tags":[],` +
+		`"created_at":{"secs_since_epoch":1600000000,"nanos_since_epoch":0},"relevance":1.0,"access_count":0,"validated":false}` + "\n"
+	w.must("import", w.write("old.jsonl",
+		fmt.Sprintf(faded, "11111111-1111-4111-8111-111111111111", "long ago")+
+			fmt.Sprintf(faded, "22222222-2222-4222-8222-222222222222", "and worthless")))
 	w.must("consolidate")
 	if got := w.texts("list"); len(got) != 0 {
 		t.Errorf("consolidated to %q", got)
@@ -150,7 +154,6 @@ func TestArchiveCommands(t *testing.T) {
 	if o := w.run("archive", "restore", "11111111"); o.status != exitError || !strings.Contains(o.errors, "archive list") {
 		t.Errorf("restored again: %+v", o)
 	}
-	w.must("prune", "--min-strength", "1", "--min-age", "1h")
 	if got := w.object("archive", "purge", "--older-than", "30d")["purged"]; got != 0.0 {
 		t.Errorf("purged %v that are not old", got)
 	}
