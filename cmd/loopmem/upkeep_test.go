@@ -144,7 +144,8 @@ func TestArchiveCommands(t *testing.T) {
 	if out := w.must("archive", "list"); !strings.Contains(out, "faded long ago") {
 		t.Errorf("archive list: %q", out)
 	}
-	if note := decode[archivedNote](t, w.must("archive", "list", "--json")); note.Reason != sqlitestore.ReasonPruned || note.ArchivedAt.IsZero() {
+	latest, _, _ := strings.Cut(w.must("archive", "list", "--json"), "\n")
+	if note := decode[archivedNote](t, latest); note.Reason != sqlitestore.ReasonPruned || note.ArchivedAt.IsZero() {
 		t.Errorf("archive list --json: %+v", note)
 	}
 	w.must("archive", "restore", "11111111")
