@@ -31,6 +31,8 @@ const (
 var roles = map[string]func(c *childProcess) error{
 	"store": (*childProcess).store,
 	"count": (*childProcess).count,
+	"open":  (*childProcess).open,
+	"idle":  (*childProcess).idle,
 }
 
 func TestMain(m *testing.M) {
@@ -109,6 +111,31 @@ func (c *childProcess) count() error {
 			}
 		}
 	}
+	return s.Close()
+}
+
+// open only opens the store.
+func (c *childProcess) open() error {
+	s, err := c.start()
+	if err != nil {
+		return err
+	}
+	return s.Close()
+}
+
+// idle looks at the store, says that it has, and does nothing more until it is
+// told to end.
+func (c *childProcess) idle() error {
+	s, err := c.start()
+	if err != nil {
+		return err
+	}
+	n, err := s.Len(context.Background())
+	if err != nil {
+		return err
+	}
+	fmt.Println(n)
+	_, _ = io.Copy(io.Discard, os.Stdin)
 	return s.Close()
 }
 

@@ -1,0 +1,94 @@
+package sqlitestore_test
+
+import (
+	"database/sql"
+	"math/rand/v2"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/loopmem/loopmem/memory"
+	"github.com/loopmem/loopmem/sqlitestore"
+)
+
+// TestProcessesOpenNew has many processes open a file that does not exist, all
+// at once.
+func TestProcessesOpenNew(t *testing.T) {
+	rounds := 25
+	if testing.Short() {
+		rounds = 3
+	}
+	for range rounds {
+		path := filepath.Join(t.TempDir(), "new", "memory.db")
+		together(t, startChildren(t, 16, "open", path))
+		mustHold(t, path, nil)
+	}
+}
+
+// TestProcessesOpenOlder has several processes open a store whose indexes are
+// those of an older version, all at once: one of them brings it up to date.
+func TestProcessesOpenOlder(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "memory.db")
+	var ids []uuid.UUID
+	var entries []memory.Entry
+	for n := range 300 {
+		e := memory.NewEntry(memory.Fact, "an entry from before the upgrade")
+		e.ID[15] = byte(n)
+		ids, entries = append(ids, e.ID), append(entries, e)
+	}
+	s, err := sqlitestore.Open(t.Context(), path, sqlitestore.Options{}, memory.WithEntries(entries...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	closeStore(t, s)
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	version := func() (n int) {
+		if err := db.QueryRow(`SELECT version FROM store`).Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	if _, err := db.Exec(`DELETE FROM posting; DELETE FROM link; UPDATE store SET index_version = 0`); err != nil {
+		t.Fatal(err)
+	}
+	before := version()
+	together(t, startChildren(t, 8, "open", path))
+	if n := version() - before; n != 1 {
+		t.Errorf("the store was written %d times, want once", n)
+	}
+	mustHold(t, path, ids)
+}
+
+// TestProcessKilledOpening kills a process at any point of its first open. The
+// next one must be able to go on from there.
+func TestProcessKilledOpening(t *testing.T) {
+	rounds := 200
+	if testing.Short() {
+		rounds = 20
+	}
+	const longest = 15 * time.Millisecond // about what an open takes
+	for range rounds {
+		path := filepath.Join(t.TempDir(), "memory.db")
+		c := startChildren(t, 1, "open", path)[0]
+		c.tell()
+		time.Sleep(rand.N(longest)) // any moment is as good as another
+		if err := c.cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		c.cmd.Wait()
+		s, err := sqlitestore.Open(t.Context(), path, sqlitestore.Options{})
+		if err != nil {
+			t.Fatalf("after a kill: %v", err)
+		}
+		if err := s.Store(t.Context(), memory.NewEntry(memory.Fact, "after the kill")); err != nil {
+			t.Errorf("the next write: %v", err)
+		}
+		closeStore(t, s)
+	}
+}
