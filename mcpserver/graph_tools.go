@@ -126,7 +126,8 @@ func (s *Server) addCreating() {
 		for _, o := range in.Observations {
 			n := g.node(o.EntityName)
 			if n == nil {
-				return results{}, fmt.Errorf("Entity with name %s not found", o.EntityName) //nolint:staticcheck // the other server's words
+				// The other server's words.
+				return results{}, fmt.Errorf("Entity with name %s not found", o.EntityName)
 			}
 			fresh := slices.DeleteFunc(slices.Clone(o.Contents), func(text string) bool { return slices.Contains(n.Observations, text) })
 			entries, err := s.writer().observations(entity{n.Name, n.EntityType, fresh})

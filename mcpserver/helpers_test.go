@@ -21,6 +21,8 @@ var errLost = errors.New("the store is lost")
 type source struct {
 	*memory.Store
 	open func(ctx context.Context) (memory.Backend, error)
+
+	consolidations []time.Duration // the ages asked for
 }
 
 func newSource(t testing.TB, entries ...memory.Entry) *source {
@@ -40,6 +42,7 @@ type keptOpen struct{ memory.Backend }
 func (keptOpen) Close() error { return nil }
 
 func (s *source) Open(ctx context.Context) (memory.Backend, error) { return s.open(ctx) }
+func (s *source) Check() error                                     { return nil }
 func (s *source) Lost(err error) bool                              { return errors.Is(err, errLost) }
 
 func (s *source) Stats(ctx context.Context, store memory.Backend) (mcpserver.Stats, error) {
@@ -55,7 +58,8 @@ func (s *source) Stats(ctx context.Context, store memory.Backend) (mcpserver.Sta
 	return stats, nil
 }
 
-func (s *source) ConsolidateIfOlder(ctx context.Context, store memory.Backend, _ time.Duration) (bool, error) {
+func (s *source) ConsolidateIfOlder(ctx context.Context, store memory.Backend, age time.Duration) (bool, error) {
+	s.consolidations = append(s.consolidations, age)
 	_, err := store.Consolidate(ctx)
 	return true, err
 }

@@ -12,9 +12,9 @@ import (
 // call that finds it being opened waits for that; one that finds it could not
 // be opened fails, and the next one tries again.
 type keeper struct {
-	open func(context.Context) (memory.Backend, error)
-	lost func(error) bool // whether an error means that it has to be opened again
-	log  *slog.Logger
+	source Source
+	open   func(context.Context) (memory.Backend, error)
+	log    *slog.Logger
 	// ctx ends what is being opened. It is not that of a call: the first call
 	// may be cancelled while others wait for the same store.
 	ctx    context.Context
@@ -33,8 +33,8 @@ type opening struct {
 	err   error
 }
 
-func newKeeper(open func(context.Context) (memory.Backend, error), lost func(error) bool, log *slog.Logger) *keeper {
-	k := &keeper{open: open, lost: lost, log: log}
+func newKeeper(source Source, log *slog.Logger) *keeper {
+	k := &keeper{source: source, open: source.Open, log: log}
 	k.ctx, k.cancel = context.WithCancel(context.Background())
 	return k
 }
@@ -54,8 +54,10 @@ func (k *keeper) use(ctx context.Context, do func(memory.Backend) error) error {
 		k.drop(o)
 		return o.err
 	}
-	err = do(o.store)
-	if err != nil && k.lost(err) && k.drop(o) {
+	if err = k.source.Check(); err == nil {
+		err = do(o.store)
+	}
+	if err != nil && k.source.Lost(err) && k.drop(o) {
 		k.log.Warn("the store is lost and will be opened again", "error", err)
 		go k.close(o) // calls that still run on it are waited for
 	}

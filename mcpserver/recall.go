@@ -33,9 +33,13 @@ type recallArguments struct {
 type recollection struct {
 	Entries    []brief `json:"entries" jsonschema:"best first"`
 	NextCursor string  `json:"next_cursor,omitempty" jsonschema:"for memory_recall, if there may be more"`
+	further    bool    // these come after others
 }
 
 func (r recollection) text() string {
+	if len(r.Entries) == 0 && r.further {
+		return "There is nothing more."
+	}
 	if len(r.Entries) == 0 {
 		return "Nothing was found. Try fewer or other words, parts of words, or no filters."
 	}
@@ -68,7 +72,7 @@ func (s *Server) addRecall() {
 		if err != nil {
 			return recollection{}, err
 		}
-		r := recollection{Entries: make([]brief, len(hits))}
+		r := recollection{Entries: make([]brief, len(hits)), further: len(page.seen) > 0}
 		now := time.Now()
 		for i := range hits {
 			r.Entries[i] = briefOf(&hits[i].Entry, now)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -81,6 +82,8 @@ func TestServe_passesOverWhatIsNoMessage(t *testing.T) {
 	}
 	if m := got["long"]; m.Result == nil || !m.Result.IsError {
 		t.Error("a text beyond the limit was not refused")
+	} else if text := m.Result.Content[0].(*mcp.TextContent).Text; len(text) > 2000 || !strings.Contains(text, "1000000") {
+		t.Errorf("the answer to a long text has %d bytes, and should name the limit", len(text))
 	}
 	if err := <-w.done; err != nil {
 		t.Error(err)
@@ -132,6 +135,56 @@ func TestServe_answersEveryCallBeforeItEnds(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Two answers to one id would be taken for one.
+func TestServe_idInUse(t *testing.T) {
+	s := newSource(t)
+	proceed := make(chan struct{})
+	open := s.open
+	s.open = func(ctx context.Context) (memory.Backend, error) {
+		<-proceed
+		return open(ctx)
+	}
+	w := serve(t, s, mcpserver.Options{})
+	first := toolCall("same", "memory_store", `{"memory":"first"}`)
+	second := toolCall("same", "memory_store", `{"memory":"second"}`)
+	for _, line := range []string{hello, first, second, "\n"} {
+		if _, err := io.WriteString(w.in, line); err != nil {
+			t.Error(err)
+		}
+	}
+	close(proceed)
+	w.in.Close()
+	if m := answers(t, w.out)["same"]; m.Result == nil || m.Result.IsError {
+		t.Errorf("the first call: %+v", m)
+	}
+	for e, err := range s.Entries(t.Context(), memory.Selection{}) {
+		if err != nil || e.Memory != "first" {
+			t.Errorf("stored %q, %v", e.Memory, err)
+		}
+	}
+	if err := <-w.done; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestServe_consolidates(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSource(t)
+		w := serve(t, s, mcpserver.Options{ConsolidateEvery: time.Hour})
+		time.Sleep(2 * time.Hour)
+		w.in.Close()
+		answers(t, w.out)
+		if err := <-w.done; err != nil {
+			t.Error(err)
+		}
+		// It looks more often than that: another server's pass may have been
+		// just too young.
+		if n := len(s.consolidations); n < 3 || s.consolidations[0] != time.Hour {
+			t.Errorf("in two hours it asked for passes older than %v, want an hour at least three times", s.consolidations)
+		}
+	})
 }
 
 // stuck is a store whose writes wait for the end of their context.

@@ -18,8 +18,12 @@ type Source interface {
 	// Open opens the store, all of it. It may be called again after it
 	// failed, and after the store was lost.
 	Open(ctx context.Context) (memory.Backend, error)
-	// Lost reports whether the error of a call means that the store has to be
-	// opened again.
+	// Check reports what would go unnoticed by a call that only reads: that
+	// the store opened last is no longer the one that others would open. It
+	// precedes every call.
+	Check() error
+	// Lost reports whether the error of a call or of Check means that the
+	// store has to be opened again.
 	Lost(err error) bool
 	// Stats describes what the handle sees.
 	Stats(ctx context.Context, store memory.Backend) (Stats, error)
@@ -102,11 +106,10 @@ func New(source Source, options Options) *Server {
 	if options.Share != nil {
 		s.read.Namespace = *options.Share
 	}
-	open := source.Open
+	s.keeper = newKeeper(source, s.log)
 	if options.Graph && options.GraphFile != "" {
-		open = s.openGraph
+		s.keeper.open = s.openGraph
 	}
-	s.keeper = newKeeper(open, source.Lost, s.log)
 	s.mcp = mcp.NewServer(
 		&mcp.Implementation{Name: "loopmem", Title: "Loopmem: memory for agents", Version: options.Version},
 		&mcp.ServerOptions{

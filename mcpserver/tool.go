@@ -123,11 +123,22 @@ func (s *Server) adviseOnArguments(next mcp.MethodHandler) mcp.MethodHandler {
 		}
 		content, ok := answer.Content[0].(*mcp.TextContent)
 		if ok && strings.HasPrefix(content.Text, `validating "arguments"`) {
-			content.Text += fmt.Sprintf("; nothing was done. Call %s again with arguments as its schema has them: %s",
+			content.Text = middleCut(content.Text) + fmt.Sprintf("; nothing was done. Call %s again with arguments as its schema has them: %s",
 				call.Params.Name, strings.Join(s.arguments[call.Params.Name], ", "))
 		}
 		return res, err
 	}
+}
+
+// middleCut shortens a message that quotes a long argument. Begin and end say
+// what is wrong with it.
+func middleCut(text string) string {
+	const kept = 300
+	characters := []rune(text)
+	if len(characters) <= 2*kept {
+		return text
+	}
+	return string(characters[:kept]) + " … " + string(characters[len(characters)-kept:])
 }
 
 func withoutNulls(arguments json.RawMessage) json.RawMessage {

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/signal"
 	"path/filepath"
 	"runtime/debug"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -67,6 +69,9 @@ neither leave nor come in.`,
 			}
 			ctx, stop := whileParentLives(cmd.Context())
 			defer stop()
+			if a.terminal(a.in) > 0 {
+				a.complain(errors.New("hint: this speaks with a client, not with a person; loopmem mcp install configures one"))
+			}
 			// A client that is killed leaves a broken pipe, which by default
 			// would kill this process before the store is closed.
 			signal.Ignore(syscall.SIGPIPE)
@@ -100,6 +105,7 @@ type mcpSource struct {
 	app       *app
 	path      string
 	mustExist bool
+	opened    atomic.Pointer[os.FileInfo] // the file, as it was when it was opened last
 }
 
 func (a *app) mcpSource(cmd *cobra.Command, readOnly bool) (*mcpSource, error) {
@@ -122,7 +128,26 @@ func (s *mcpSource) Open(ctx context.Context) (memory.Backend, error) {
 	if s.mustExist {
 		want = reading
 	}
-	return s.app.openPath(ctx, s.path, want, []memory.Option{memory.WithLogger(s.app.logger())})
+	store, err := s.app.openPath(ctx, s.path, want, []memory.Option{memory.WithLogger(s.app.logger())})
+	if err != nil {
+		return nil, err
+	}
+	info, err := os.Stat(s.path)
+	if err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	s.opened.Store(&info)
+	return store, nil
+}
+
+// Check implements [mcpserver.Source]. The store itself looks only when it
+// writes, and a server may read for days.
+func (s *mcpSource) Check() error {
+	info, err := os.Stat(s.path)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(info, *s.opened.Load()) {
+		return fmt.Errorf("%s: %w", s.path, sqlitestore.ErrReplaced)
+	}
+	return nil
 }
 
 // Lost implements [mcpserver.Source].

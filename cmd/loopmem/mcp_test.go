@@ -407,22 +407,26 @@ func TestMCP_fileIsDeleted(t *testing.T) {
 	}
 }
 
-func TestMCP_recallOfADeletedFile(t *testing.T) {
+func TestMCP_readsOfADeletedFile(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("open files cannot be deleted there")
 	}
-	w := newWorld(t)
-	c := w.mcpClient()
-	c.mustStore("lost")
-	if err := os.Remove(w.env["LOOPMEM_DB"]); err != nil {
-		t.Fatal(err)
-	}
-	result, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: "memory_recall"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !result.IsError {
-		t.Errorf("a recall from a deleted file answers: %s", result.Content[0].(*mcp.TextContent).Text)
+	for _, tool := range []string{"memory_recall", "memory_stats"} {
+		w := newWorld(t)
+		c := w.mcpClient()
+		c.mustStore("lost")
+		if err := os.Remove(w.env["LOOPMEM_DB"]); err != nil {
+			t.Fatal(err)
+		}
+		for _, failed := range []bool{true, false} {
+			result, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: tool})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if text := result.Content[0].(*mcp.TextContent).Text; result.IsError != failed || strings.Contains(text, "lost") {
+				t.Errorf("%s, an error %t, want %t: %s", tool, result.IsError, failed, text)
+			}
+		}
 	}
 }
 
