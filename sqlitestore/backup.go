@@ -144,7 +144,7 @@ func (t *tx) copyTo(path string, progress func(done, total int64)) error {
 				return err
 			}
 			if more, err = backup.Step(pagesAtOnce); err != nil {
-				return err
+				return explain(path, err)
 			}
 			if progress != nil {
 				total := int64(backup.PageCount())

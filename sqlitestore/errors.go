@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"syscall"
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
@@ -50,12 +52,12 @@ func fileError(class error, path string, cause error) error {
 	return fmt.Errorf("%s: %w (%w); %s", path, class, cause, hints[class])
 }
 
-// explain translates an error of the driver, by its code, and names the file.
-// Errors that are ours already pass unchanged.
+// explain translates an error of the driver or of the file system, by its
+// code, and names the file. Errors that are ours already pass unchanged.
 func explain(path string, err error) error {
 	failure, ok := errors.AsType[*sqlite.Error](err)
 	if !ok {
-		return err
+		return explainSystem(path, err)
 	}
 	switch failure.Code() & 0xff { // the primary code of an extended one
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
@@ -66,10 +68,28 @@ func explain(path string, err error) error {
 		return fileError(ErrCorrupt, path, err)
 	case sqlite3.SQLITE_FULL:
 		return fileError(ErrDiskFull, path, err)
+	case sqlite3.SQLITE_IOERR:
+		if failure.Code() == sqlite3.SQLITE_IOERR_SHMSIZE { // no room for the memory that processes share
+			return fileError(ErrDiskFull, path, err)
+		}
+		return fmt.Errorf("%s: %w", path, err)
 	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_CANTOPEN:
 		return fileError(ErrReadOnly, path, err)
 	default:
 		return fmt.Errorf("%s: %w", path, err)
+	}
+}
+
+func explainSystem(path string, err error) error {
+	switch {
+	case errors.Is(err, ErrReadOnly) || errors.Is(err, ErrDiskFull):
+		return err
+	case errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS):
+		return fileError(ErrReadOnly, path, err)
+	case errors.Is(err, syscall.ENOSPC):
+		return fileError(ErrDiskFull, path, err)
+	default:
+		return err
 	}
 }
 

@@ -27,8 +27,8 @@ func secretive(r *rand.Rand, n int) memory.Entry {
 	return e
 }
 
-// holding counts the files of a folder that hold a text.
-func holding(t testing.TB, folder, text string) (names []string) {
+// filesWith names the files of a folder that hold a text.
+func filesWith(t testing.TB, folder, text string) (names []string) {
 	t.Helper()
 	for name, content := range files(t, folder) {
 		if bytes.Contains(bytes.ToLower(content), []byte(text)) {
@@ -62,7 +62,7 @@ func TestForgetLeavesNoByte(t *testing.T) {
 	}
 	forgotten := make(map[int]bool)
 	for _, n := range r.Perm(len(ids))[:40] { // half of them in the archive
-		if len(holding(t, folder, secret(n))) == 0 {
+		if len(filesWith(t, folder, secret(n))) == 0 {
 			t.Fatalf("%s was not there to begin with", secret(n))
 		}
 		if _, err := s.Forget(t.Context(), ids[n]); err != nil {
@@ -84,7 +84,7 @@ func TestForgetLeavesNoByte(t *testing.T) {
 		t.Errorf("Compact made %d bytes of %d (%v)", after, before, err)
 	}
 	for n := range ids {
-		if names := holding(t, folder, secret(n)); (len(names) == 0) != forgotten[n] {
+		if names := filesWith(t, folder, secret(n)); (len(names) == 0) != forgotten[n] {
 			t.Errorf("entry %d, forgotten: %v, is in %v", n, forgotten[n], names)
 		}
 	}
@@ -112,14 +112,14 @@ func TestForgetDespiteReader(t *testing.T) {
 			t.Errorf("Forget gave %v and %v", found, err)
 		}
 	}
-	if len(holding(t, folder, secret(1))) == 0 {
+	if len(filesWith(t, folder, secret(1))) == 0 {
 		t.Error("the reader was not in the way; this test shows nothing")
 	}
 	if err := s.Store(t.Context(), fixture(1)); err != nil {
 		t.Fatal(err)
 	}
 	for n := range 3 {
-		if names := holding(t, folder, secret(n)); len(names) > 0 {
+		if names := filesWith(t, folder, secret(n)); len(names) > 0 {
 			t.Errorf("%s is still in %v", secret(n), names)
 		}
 	}

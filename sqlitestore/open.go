@@ -91,6 +91,10 @@ func open(ctx context.Context, path string, options Options, settings memory.Set
 			return nil, err
 		}
 	}
+	if name := networkFileSystem(path); name != "" {
+		settings.Logger.Warn("the database is on a network file system, where it may be damaged if several machines use it",
+			"database", path, "file system", name)
+	}
 	if d.identity, err = os.Stat(path); err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
 	}
@@ -208,7 +212,7 @@ func (d *database) prepare(ctx context.Context) (err error) {
 	wait, cancel := context.WithTimeout(ctx, d.options.BusyTimeout)
 	defer cancel()
 	if err := os.MkdirAll(filepath.Dir(d.path), 0o700); err != nil {
-		return fmt.Errorf("make the folder of the database: %w", err)
+		return fmt.Errorf("make the folder of the database: %w", explain(d.path, err))
 	}
 	if err := d.queue.enter(wait); err != nil {
 		return busy(ctx, d.path, err)
@@ -222,7 +226,7 @@ func (d *database) prepare(ctx context.Context) (err error) {
 		err = file.Close()
 	}
 	if err != nil && !errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("make the database: %w", err)
+		return fmt.Errorf("make the database: %w", explain(d.path, err))
 	}
 	// A handle of its own, closed afterwards: goose opens transactions as it
 	// likes, and some migrations want other pragmas.
