@@ -60,12 +60,14 @@ CREATE TABLE entry_state (
     last_decayed  INTEGER,
     strength_base INTEGER NOT NULL, -- last_accessed, or else created_at
     fade          REAL    NOT NULL, -- orders rows as their effective strength does, at any time
+    root          TEXT    NOT NULL, -- memory.Root of the agent, here for the index
     -- The relevance as Retrieve counts it.
     ranked REAL GENERATED ALWAYS AS (CASE WHEN relevance BETWEEN 0 AND 1 THEN relevance ELSE 0 END) VIRTUAL
 ) STRICT;
 CREATE INDEX entry_state_by_relevance ON entry_state (ranked DESC, position);
 CREATE INDEX entry_state_by_fade ON entry_state (fade, strength_base, created_at, position);
 CREATE INDEX entry_state_by_strength_base ON entry_state (strength_base);
+CREATE INDEX entry_state_by_root ON entry_state (root, created_at, position); -- what was said before and after
 
 CREATE TABLE embedding (
     row_id INTEGER PRIMARY KEY REFERENCES entry (row_id) ON DELETE CASCADE,
@@ -120,9 +122,15 @@ CREATE TABLE tag (
     lowered TEXT NOT NULL
 ) STRICT;
 
--- Which rows hold which pieces and tags. The tokens are not the words but
+-- The distinct terms (see memory.Terms) by which questions find entries.
+CREATE TABLE term (
+    term_id INTEGER PRIMARY KEY,
+    term    TEXT NOT NULL UNIQUE
+) STRICT;
+
+-- Which rows hold which pieces, tags and terms. The tokens are not the words but
 -- their ids: m12 for piece 12 in the text, k12 for piece 12 in a keyword, t3
--- for tag 3. So no tokenizer can disagree with the contract, and no text
+-- for tag 3, s4 for term 4. So no tokenizer can disagree with the contract, and no text
 -- stays behind in the index of an entry that was forgotten.
 CREATE VIRTUAL TABLE posting USING fts5 (
     tokens, content = '', contentless_delete = 1, detail = none,
@@ -146,6 +154,7 @@ PRAGMA user_version = 1;
 DROP TABLE link;
 DROP TABLE posting_instance;
 DROP TABLE posting;
+DROP TABLE term;
 DROP TABLE tag;
 DROP TABLE piece_trigram;
 DROP TABLE piece;

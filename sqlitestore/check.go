@@ -68,6 +68,7 @@ type check struct {
 
 	pieceIDs map[string]int64
 	tagIDs   map[string]int64
+	termIDs  map[string]int64
 }
 
 func (t *tx) problems() ([]Problem, error) {
@@ -191,6 +192,7 @@ func (c *check) rows() error {
 	var derived struct {
 		Base int64   `db:"strength_base"`
 		Fade float64 `db:"fade"`
+		Root string  `db:"root"`
 	}
 	return c.eachRow(func(r row) error {
 		id := r.entry.ID.String()
@@ -200,18 +202,21 @@ func (c *check) rows() error {
 		if stateSum(r.rowID, r.position, &r.entry) != r.stateSum {
 			c.damage(id, "the relevance, strength or access fields are not what was stored")
 		}
-		err := c.get(&derived, `SELECT strength_base, fade FROM entry_state WHERE row_id = ?`, r.rowID)
+		err := c.get(&derived, `SELECT strength_base, fade, root FROM entry_state WHERE row_id = ?`, r.rowID)
 		if err == nil && (derived.Base != nanos(r.entry.StrengthBase()) || derived.Fade != fadeOf(&r.entry)) {
 			c.index(id, "the order by strength is not that of its strength")
+		}
+		if err == nil && derived.Root != memory.Root(r.entry.Agent) {
+			c.index(id, "it is not among the entries of its agent root")
 		}
 		return err
 	}, condition{}, "")
 }
 
-// vocabulary reads the pieces and tags and compares what they carry with
+// vocabulary reads the pieces, terms and tags and compares what they carry with
 // what it should be.
 func (c *check) vocabulary() error {
-	c.pieceIDs, c.tagIDs = make(map[string]int64), make(map[string]int64)
+	c.pieceIDs, c.tagIDs, c.termIDs = make(map[string]int64), make(map[string]int64), make(map[string]int64)
 	err := c.each(func(rows *sqlx.Rows) error {
 		var id int64
 		var piece string
@@ -226,6 +231,16 @@ func (c *check) vocabulary() error {
 		}
 		return nil
 	}, `SELECT piece_id, piece, word FROM piece`)
+	if err != nil {
+		return err
+	}
+	err = c.each(func(rows *sqlx.Rows) error {
+		var id int64
+		var term string
+		err := rows.Scan(&id, &term)
+		c.termIDs[term] = id
+		return err
+	}, `SELECT term_id, term FROM term`)
 	if err != nil {
 		return err
 	}
@@ -272,9 +287,10 @@ func (c *check) trigrams() error {
 // it holds too many. A hash a row keeps the memory small.
 func (c *check) postings() error {
 	wanted := make(map[int64]tokenSet)
-	usedPieces, usedTags := make(map[string]bool), make(map[string]bool)
+	usedPieces, usedTags, usedTerms := make(map[string]bool), make(map[string]bool), make(map[string]bool)
+	remembered := newVocabulary()
 	err := c.eachRow(func(r row) error {
-		words := indexedOf(&r.entry)
+		words := indexedOf(&r.entry, remembered.termsOf)
 		var set tokenSet
 		add := func(kind byte, texts []string, ids map[string]int64, used map[string]bool) {
 			for _, text := range texts {
@@ -289,6 +305,7 @@ func (c *check) postings() error {
 		add(inText, words.pieces, c.pieceIDs, usedPieces)
 		add(inKeyword, words.keywords, c.pieceIDs, usedPieces)
 		add(inTags, words.tags, c.tagIDs, usedTags)
+		add(inTerms, words.terms, c.termIDs, usedTerms)
 		wanted[r.rowID] = set
 		return nil
 	}, condition{}, "")
@@ -300,6 +317,9 @@ func (c *check) postings() error {
 	}
 	if n := len(c.tagIDs) - len(usedTags); n > 0 {
 		c.index("tag", "%d tags belong to no entry", n)
+	}
+	if n := len(c.termIDs) - len(usedTerms); n > 0 {
+		c.index("term", "%d terms belong to no entry", n)
 	}
 	err = c.each(func(rows *sqlx.Rows) error {
 		var term string

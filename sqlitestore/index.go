@@ -13,16 +13,17 @@ import (
 
 // indexVersion is the version of what reindex writes. A store with another
 // one is indexed anew when it is opened; raise it with every change.
-const indexVersion = 1
+const indexVersion = 2
 
 // The kinds of token in the posting index.
 const (
 	inText    = 'm' // a piece of the memory text
 	inKeyword = 'k' // a piece of a keyword
 	inTags    = 't' // a tag
+	inTerms   = 's' // a term, of the text, a keyword or the speaker
 )
 
-// token names a piece or tag in the posting index. It consists of ASCII
+// token names a piece, tag or term in the posting index. It consists of ASCII
 // letters and digits only, whatever the word is made of.
 func token(kind byte, id int64) string {
 	return string(rune(kind)) + strconv.FormatInt(id, 36)
@@ -33,18 +34,28 @@ type indexed struct {
 	pieces   []string // distinct pieces of the text
 	keywords []string // distinct pieces of all keywords
 	tags     []string // distinct tags
+	terms    []string // distinct terms by which questions find it
 }
 
-func indexedOf(e *memory.Entry) indexed {
+// indexedOf takes the terms of a piece from termsOf, which is memory.Terms or
+// gives the same.
+func indexedOf(e *memory.Entry, termsOf func(piece string) []string) indexed {
 	var keywords []string
 	for _, keyword := range e.Keywords {
 		keywords = append(keywords, memory.Pieces(keyword)...)
 	}
-	return indexed{
+	words := indexed{
 		pieces:   sortedSet(memory.Pieces(e.Memory)),
 		keywords: sortedSet(keywords),
 		tags:     sortedSet(slices.Clone(e.Tags)),
 	}
+	for _, pieces := range [][]string{words.pieces, words.keywords, memory.Pieces(memory.Speaker(e.Agent))} {
+		for _, piece := range pieces {
+			words.terms = append(words.terms, termsOf(piece)...)
+		}
+	}
+	words.terms = sortedSet(words.terms)
+	return words
 }
 
 func sortedSet(list []string) []string {
@@ -56,7 +67,7 @@ func sortedSet(list []string) []string {
 // vocabulary, the postings and the links. Store, migration and repair all
 // come here.
 func (w *writeTx) reindex(rowID int64, e *memory.Entry) error {
-	words := indexedOf(e)
+	words := indexedOf(e, w.vocabulary.termsOf)
 	var tokens []string
 	add := func(kind byte, texts []string, idOf func(string) (int64, error)) error {
 		for _, text := range texts {
@@ -75,6 +86,9 @@ func (w *writeTx) reindex(rowID int64, e *memory.Entry) error {
 		return err
 	}
 	if err := add(inTags, words.tags, w.tagID); err != nil {
+		return err
+	}
+	if err := add(inTerms, words.terms, w.termID); err != nil {
 		return err
 	}
 	_, err := w.exec(`INSERT INTO posting (rowid, tokens) VALUES (?, ?)`, rowID, strings.Join(tokens, " "))
@@ -98,7 +112,7 @@ func (w *writeTx) unindex(rowID int64, e *memory.Entry) error {
 	if _, err := w.exec(`DELETE FROM link WHERE row_id = ?`, rowID); err != nil {
 		return err
 	}
-	words := indexedOf(e)
+	words := indexedOf(e, w.vocabulary.termsOf)
 	for _, piece := range sortedSet(append(words.pieces, words.keywords...)) {
 		if err := w.dropPiece(piece); err != nil {
 			return err
@@ -106,6 +120,11 @@ func (w *writeTx) unindex(rowID int64, e *memory.Entry) error {
 	}
 	for _, tag := range words.tags {
 		if err := w.dropTag(tag); err != nil {
+			return err
+		}
+	}
+	for _, term := range words.terms {
+		if err := w.dropTerm(term); err != nil {
 			return err
 		}
 	}
@@ -137,6 +156,7 @@ func (w *writeTx) rebuildIndexes() error {
 		`INSERT INTO piece_trigram (piece_trigram) VALUES ('delete-all')`,
 		`DELETE FROM piece`,
 		`DELETE FROM tag`,
+		`DELETE FROM term`,
 		`DELETE FROM link`,
 		`UPDATE store SET vocabulary_epoch = vocabulary_epoch + 1`,
 	} {
@@ -146,8 +166,8 @@ func (w *writeTx) rebuildIndexes() error {
 	}
 	w.vocabulary.forgetAll()
 	err := w.eachRow(func(r row) error {
-		_, err := w.exec(`UPDATE entry_state SET strength_base = ?, fade = ? WHERE row_id = ?`,
-			nanos(r.entry.StrengthBase()), fadeOf(&r.entry), r.rowID)
+		_, err := w.exec(`UPDATE entry_state SET strength_base = ?, fade = ?, root = ? WHERE row_id = ?`,
+			nanos(r.entry.StrengthBase()), fadeOf(&r.entry), memory.Root(r.entry.Agent), r.rowID)
 		if err != nil {
 			return err
 		}

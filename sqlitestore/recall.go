@@ -21,6 +21,10 @@ func (s *Store) Recall(ctx context.Context, query memory.Query) (result memory.R
 	err = s.view(ctx, func(t *tx) error {
 		r.tx = t
 		r.where = passing(&query.Filter, now).and(within(s.scope))
+		if query.Ranking == memory.RankingQuestion {
+			result.Hits, err = r.question(now)
+			return err
+		}
 		candidates, err := r.candidates()
 		if err != nil {
 			return err

@@ -1,6 +1,8 @@
 package sqlitestore
 
 import (
+	"strings"
+
 	"github.com/loopmem/loopmem/memory"
 )
 
@@ -14,13 +16,16 @@ type vocabulary struct {
 	epoch  int64
 	pieces map[string]int64
 	tags   map[string]int64
+	terms  map[string]int64
+	// termsOfPieces are the terms of pieces met before, whatever the epoch.
+	termsOfPieces map[string][]string
 }
 
 // rememberedWords bounds the memory of the vocabulary to a few megabytes.
 const rememberedWords = 50_000
 
 func newVocabulary() *vocabulary {
-	v := &vocabulary{}
+	v := &vocabulary{termsOfPieces: make(map[string][]string)}
 	v.forgetAll()
 	return v
 }
@@ -29,6 +34,7 @@ func newVocabulary() *vocabulary {
 func (v *vocabulary) forgetAll() {
 	v.pieces = make(map[string]int64)
 	v.tags = make(map[string]int64)
+	v.terms = make(map[string]int64)
 }
 
 // sync brings the vocabulary to the epoch of the store.
@@ -39,31 +45,72 @@ func (v *vocabulary) sync(epoch int64) {
 	}
 }
 
-func remember(words map[string]int64, word string, id int64) {
+func remember[T any](words map[string]T, word string, value T) {
 	if len(words) >= rememberedWords {
 		clear(words)
 	}
-	words[word] = id
+	words[word] = value
 }
 
-// pieceID returns the id of a piece, which becomes part of the vocabulary if
-// it is not.
-func (w *writeTx) pieceID(piece string) (int64, error) {
-	if id, ok := w.vocabulary.pieces[piece]; ok {
+// termsOf is memory.Terms, which takes longer than remembering.
+func (v *vocabulary) termsOf(piece string) []string {
+	terms, ok := v.termsOfPieces[piece]
+	if !ok {
+		terms = memory.Terms(piece)
+		remember(v.termsOfPieces, piece, terms)
+	}
+	return terms
+}
+
+// wordID returns the id of a word, which becomes part of the vocabulary if it
+// is not.
+func (w *writeTx) wordID(known map[string]int64, word, look string, add func() (int64, error)) (int64, error) {
+	if id, ok := known[word]; ok {
 		return id, nil
 	}
 	var id int64
-	found, err := w.find(&id, `SELECT piece_id FROM piece WHERE piece = ?`, piece)
+	found, err := w.find(&id, look, word)
 	if err != nil {
 		return 0, err
 	}
 	if !found {
-		if id, err = w.addPiece(piece); err != nil {
+		if id, err = add(); err != nil {
 			return 0, err
 		}
 	}
-	remember(w.vocabulary.pieces, piece, id)
+	remember(known, word, id)
 	return id, nil
+}
+
+const (
+	lookUpPiece = `SELECT piece_id FROM piece WHERE piece = ?`
+	lookUpTag   = `SELECT tag_id FROM tag WHERE tag = ?`
+	lookUpTerm  = `SELECT term_id FROM term WHERE term = ?`
+)
+
+func (w *writeTx) pieceID(piece string) (int64, error) {
+	return w.wordID(w.vocabulary.pieces, piece, lookUpPiece, func() (int64, error) { return w.addPiece(piece) })
+}
+
+func (w *writeTx) tagID(tag string) (int64, error) {
+	return w.wordID(w.vocabulary.tags, tag, lookUpTag, func() (int64, error) {
+		return w.add(`INSERT INTO tag (tag, lowered) VALUES (?, ?)`, tag, memory.Lower(tag))
+	})
+}
+
+func (w *writeTx) termID(term string) (int64, error) {
+	return w.wordID(w.vocabulary.terms, term, lookUpTerm, func() (int64, error) {
+		return w.add(`INSERT INTO term (term) VALUES (?)`, term)
+	})
+}
+
+// add inserts a row and returns its id.
+func (w *writeTx) add(insert string, args ...any) (int64, error) {
+	result, err := w.exec(insert, args...)
+	if err != nil {
+		return 0, err
+	}
+	return result.LastInsertId()
 }
 
 func (w *writeTx) addPiece(piece string) (int64, error) {
@@ -71,11 +118,7 @@ func (w *writeTx) addPiece(piece string) (int64, error) {
 	if form := memory.Word(piece); form != piece {
 		word = &form
 	}
-	result, err := w.exec(`INSERT INTO piece (piece, word) VALUES (?, ?)`, piece, word)
-	if err != nil {
-		return 0, err
-	}
-	id, err := result.LastInsertId()
+	id, err := w.add(`INSERT INTO piece (piece, word) VALUES (?, ?)`, piece, word)
 	if err != nil {
 		return 0, err
 	}
@@ -83,68 +126,45 @@ func (w *writeTx) addPiece(piece string) (int64, error) {
 	return id, err
 }
 
-// tagID is pieceID for tags.
-func (w *writeTx) tagID(tag string) (int64, error) {
-	if id, ok := w.vocabulary.tags[tag]; ok {
-		return id, nil
-	}
+// dropWord takes a word out of the vocabulary if no entry holds it as one of
+// the kinds.
+func (w *writeTx) dropWord(known map[string]int64, word, look string, kinds string, deletes ...string) error {
 	var id int64
-	found, err := w.find(&id, `SELECT tag_id FROM tag WHERE tag = ?`, tag)
-	if err != nil {
-		return 0, err
+	found, err := w.find(&id, look, word)
+	if !found || err != nil {
+		return err
 	}
-	if !found {
-		result, err := w.exec(`INSERT INTO tag (tag, lowered) VALUES (?, ?)`, tag, memory.Lower(tag))
-		if err != nil {
-			return 0, err
-		}
-		if id, err = result.LastInsertId(); err != nil {
-			return 0, err
+	var tokens []string
+	for _, kind := range []byte(kinds) {
+		tokens = append(tokens, token(kind, id))
+	}
+	held, err := w.held(strings.Join(tokens, " OR "))
+	if held || err != nil {
+		return err
+	}
+	if err := w.newEpoch(); err != nil {
+		return err
+	}
+	delete(known, word)
+	for _, statement := range deletes {
+		if _, err := w.exec(statement, id); err != nil {
+			return err
 		}
 	}
-	remember(w.vocabulary.tags, tag, id)
-	return id, nil
+	return nil
 }
 
-// dropPiece takes a piece out of the vocabulary if no entry holds it.
 func (w *writeTx) dropPiece(piece string) error {
-	var id int64
-	found, err := w.find(&id, `SELECT piece_id FROM piece WHERE piece = ?`, piece)
-	if !found || err != nil {
-		return err
-	}
-	held, err := w.held(token(inText, id) + " OR " + token(inKeyword, id))
-	if held || err != nil {
-		return err
-	}
-	if err := w.newEpoch(); err != nil {
-		return err
-	}
-	delete(w.vocabulary.pieces, piece)
-	if _, err := w.exec(`DELETE FROM piece_trigram WHERE rowid = ?`, id); err != nil {
-		return err
-	}
-	_, err = w.exec(`DELETE FROM piece WHERE piece_id = ?`, id)
-	return err
+	return w.dropWord(w.vocabulary.pieces, piece, lookUpPiece, string([]byte{inText, inKeyword}),
+		`DELETE FROM piece_trigram WHERE rowid = ?`, `DELETE FROM piece WHERE piece_id = ?`)
 }
 
-// dropTag is dropPiece for tags.
 func (w *writeTx) dropTag(tag string) error {
-	var id int64
-	found, err := w.find(&id, `SELECT tag_id FROM tag WHERE tag = ?`, tag)
-	if !found || err != nil {
-		return err
-	}
-	held, err := w.held(token(inTags, id))
-	if held || err != nil {
-		return err
-	}
-	if err := w.newEpoch(); err != nil {
-		return err
-	}
-	delete(w.vocabulary.tags, tag)
-	_, err = w.exec(`DELETE FROM tag WHERE tag_id = ?`, id)
-	return err
+	return w.dropWord(w.vocabulary.tags, tag, lookUpTag, string([]byte{inTags}), `DELETE FROM tag WHERE tag_id = ?`)
+}
+
+func (w *writeTx) dropTerm(term string) error {
+	return w.dropWord(w.vocabulary.terms, term, lookUpTerm, string([]byte{inTerms}), `DELETE FROM term WHERE term_id = ?`)
 }
 
 // held reports whether any row matches the query of the posting index.

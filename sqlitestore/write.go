@@ -106,9 +106,9 @@ func (w *writeTx) insert(e *memory.Entry) error {
 	}
 	_, err = w.exec(`
 		INSERT INTO entry_state (position, version, checksum, created_at, relevance, strength, zero_signs, access_count,
-		                         last_accessed, last_decayed, strength_base, fade, row_id)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		append(stateOf(rowID, position, version, e), rowID)...)
+		                         last_accessed, last_decayed, strength_base, fade, root, row_id)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		append(stateOf(rowID, position, version, e), memory.Root(e.Agent), rowID)...)
 	if err != nil {
 		return err
 	}
@@ -166,6 +166,11 @@ func (w *writeTx) replaceContent(old *row, changed *memory.Entry) error {
 		append(append([]any{version, contentSum(changed)}, contentOf(changed)...), old.rowID)...)
 	if err != nil {
 		return err
+	}
+	if root := memory.Root(changed.Agent); root != memory.Root(old.entry.Agent) {
+		if _, err := w.exec(`UPDATE entry_state SET root = ? WHERE row_id = ?`, root, old.rowID); err != nil {
+			return err
+		}
 	}
 	w.tally.change(old.contentSum, contentSum(changed))
 	if err := w.putEmbedding(old.rowID, changed.Embedding); err != nil {

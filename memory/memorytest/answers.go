@@ -26,7 +26,7 @@ func answerRecall(ctx context.Context, s memory.Backend, query memory.Query) str
 	recollection, err := s.Recall(ctx, query)
 	var out strings.Builder
 	for _, h := range recollection.Hits {
-		fmt.Fprintln(&out, h.Score, h.Matched, line(h.Entry))
+		fmt.Fprintln(&out, h.Score, h.Parts, h.Matched, line(h.Entry))
 	}
 	return out.String() + kind(err)
 }

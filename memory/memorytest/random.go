@@ -111,6 +111,8 @@ var anyQuery = rapid.Custom(func(t *rapid.T) memory.Query {
 		Embedding:   anyVector.Draw(t, "embedding"),
 		NoReinforce: rapid.Bool().Draw(t, "no reinforce"),
 		ExactWords:  rapid.Bool().Draw(t, "exact words"),
+		Ranking:     rapid.SampledFrom([]memory.Ranking{memory.RankingComposite, memory.RankingQuestion}).Draw(t, "ranking"),
+		Window:      rapid.SampledFrom([]int{0, 0, 1, 2, 3, -1}).Draw(t, "window"),
 	}
 })
 

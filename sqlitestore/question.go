@@ -1,0 +1,293 @@
+package sqlitestore
+
+import (
+	"cmp"
+	"container/heap"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/loopmem/loopmem/memory"
+)
+
+// question answers by memory.RankingQuestion. The postings of the terms say
+// what every entry holds, and with that how well it fits; only those that fit
+// best are read.
+func (r *recall) question(now time.Time) ([]memory.Hit, error) {
+	q := r.query.Question()
+	found, err := r.fits(q)
+	if err != nil {
+		return nil, err
+	}
+	var candidates []memory.Candidate
+	switch {
+	case len(q.Terms()) == 0:
+		candidates, err = r.read(r.tx.rows(r.where, ""))
+	case r.query.Limit > 0 && len(r.query.Embedding) == 0:
+		candidates, err = r.leading(q, found, now)
+	default:
+		candidates, err = r.allOf(found)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return q.Rank(now, candidates, r.around, r.follow)
+}
+
+// fit is what a row holds of a question: the weights of its terms, summed
+// in their order.
+type fit struct {
+	rowID   int64
+	weights float64
+}
+
+// fits weighs the question and returns what each row holds of it, in the
+// order of row ids.
+func (r *recall) fits(q *memory.Question) ([]fit, error) {
+	entries, visible, err := r.visible()
+	if err != nil {
+		return nil, err
+	}
+	lists := make([][]int64, len(q.Terms()))
+	holders := make([]int, len(lists))
+	for i, term := range q.Terms() {
+		var id int64
+		known, err := r.find(&id, lookUpTerm, term)
+		if err != nil {
+			return nil, err
+		}
+		if !known {
+			continue
+		}
+		if err := r.collect(&lists[i], postings+` ORDER BY rowid`, token(inTerms, id)); err != nil {
+			return nil, err
+		}
+		if visible != nil {
+			lists[i] = slices.DeleteFunc(lists[i], func(rowID int64) bool { return !visible[rowID] })
+		}
+		holders[i] = len(lists[i])
+	}
+	q.Weigh(entries, holders)
+	var found []fit
+	for i, list := range lists {
+		found = addWeight(found, list, q.Weight(i))
+	}
+	return found, nil
+}
+
+// visible returns how many rows lie within the scope and, where those are not
+// all, which.
+func (r *recall) visible() (entries int, rows map[int64]bool, err error) {
+	if r.scope.Whole() {
+		err = r.get(&entries, `SELECT entries FROM store WHERE only_row = 1`)
+		return entries, nil, err
+	}
+	var rowIDs []int64
+	c := within(r.scope)
+	if err := r.collect(&rowIDs, `SELECT e.row_id FROM entry AS e `+c.sql(), c.args...); err != nil {
+		return 0, nil, err
+	}
+	rows = make(map[int64]bool, len(rowIDs))
+	for _, id := range rowIDs {
+		rows[id] = true
+	}
+	return len(rowIDs), rows, nil
+}
+
+// addWeight merges the rows that hold a term of that weight into those found
+// so far; both are in the order of row ids.
+func addWeight(found []fit, rows []int64, weight float64) []fit {
+	if len(rows) == 0 {
+		return found
+	}
+	merged := make([]fit, 0, len(found)+len(rows))
+	for len(found) > 0 && len(rows) > 0 {
+		switch a, b := found[0], rows[0]; {
+		case a.rowID < b:
+			merged, found = append(merged, a), found[1:]
+		case a.rowID > b:
+			merged, rows = append(merged, fit{b, weight}), rows[1:]
+		default:
+			merged = append(merged, fit{b, a.weights + weight})
+			found, rows = found[1:], rows[1:]
+		}
+	}
+	merged = append(merged, found...)
+	for _, rowID := range rows {
+		merged = append(merged, fit{rowID, weight})
+	}
+	return merged
+}
+
+// allOf reads all rows that hold anything, and those that have an embedding
+// where the query has one.
+func (r *recall) allOf(found []fit) ([]memory.Candidate, error) {
+	var rowIDs []int64
+	if len(r.query.Embedding) > 0 {
+		embedded, err := r.embedded()
+		if err != nil {
+			return nil, err
+		}
+		rowIDs = embedded
+	}
+	for _, h := range found {
+		rowIDs = append(rowIDs, h.rowID)
+	}
+	slices.Sort(rowIDs)
+	return r.read(r.rowsByID(slices.Compact(rowIDs), r.where))
+}
+
+// leadingBatch is how many rows are looked at between two decisions to go on.
+const leadingBatch = 128
+
+// leader is a row that may be among the best.
+type leader struct {
+	rowID    int64
+	position int64
+	score    float64
+}
+
+// leading reads the rows of the highest scores, as many as Rank needs. It
+// looks at them from the best fit on, and stops where no later one can have
+// the score of the last that is needed.
+func (r *recall) leading(q *memory.Question, found []fit, now time.Time) ([]memory.Candidate, error) {
+	tagged, err := r.tagged()
+	if err != nil {
+		return nil, err
+	}
+	if tagged != nil {
+		found = slices.DeleteFunc(found, func(h fit) bool { return !tagged[h.rowID] })
+	}
+	var leaders []leader
+	rest := bestFirst(found)
+	heap.Init(&rest)
+	for len(rest) > 0 {
+		if len(leaders) == q.Pool() && q.Bound(rest[0].weights) < leaders[len(leaders)-1].score {
+			break
+		}
+		batch := make(map[int64]float64)
+		for len(rest) > 0 && len(batch) < leadingBatch {
+			h := heap.Pop(&rest).(fit)
+			batch[h.rowID] = h.weights
+		}
+		scored, err := r.score(q, batch, now)
+		if err != nil {
+			return nil, err
+		}
+		leaders = append(leaders, scored...)
+		slices.SortFunc(leaders, func(a, b leader) int {
+			return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.position, b.position))
+		})
+		leaders = leaders[:min(len(leaders), q.Pool())]
+	}
+	rowIDs := make([]int64, len(leaders))
+	for i := range leaders {
+		rowIDs[i] = leaders[i].rowID
+	}
+	return r.read(r.rowsByID(rowIDs, r.where))
+}
+
+// bestFirst is a heap with the best fit at the top.
+type bestFirst []fit
+
+func (h bestFirst) Len() int           { return len(h) }
+func (h bestFirst) Less(i, j int) bool { return h[i].weights > h[j].weights }
+func (h bestFirst) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *bestFirst) Push(x any)        { *h = append(*h, x.(fit)) }
+func (h *bestFirst) Pop() any {
+	last := (*h)[len(*h)-1]
+	*h = (*h)[:len(*h)-1]
+	return last
+}
+
+// tagged returns the rows that have any of the tags that the query calls for;
+// nil where it calls for none. SQL knows of all other parts of a filter but
+// this and the last bit of the strength.
+func (r *recall) tagged() (map[int64]bool, error) {
+	if len(r.query.Tags) == 0 {
+		return nil, nil
+	}
+	rows := make(map[int64]bool)
+	for _, tag := range r.query.Tags {
+		var id int64
+		known, err := r.find(&id, lookUpTag, tag)
+		if err != nil {
+			return nil, err
+		}
+		if known {
+			if err := r.tx.holders(rows, token(inTags, id)); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return rows, nil
+}
+
+// score returns those rows of the batch that pass the filter, with their
+// scores. It reads no more of them than the score depends on.
+func (r *recall) score(q *memory.Question, batch map[int64]float64, now time.Time) ([]leader, error) {
+	rowIDs := make([]int64, 0, len(batch))
+	for id := range batch {
+		rowIDs = append(rowIDs, id)
+	}
+	list, err := json.Marshal(rowIDs)
+	if err != nil {
+		return nil, err
+	}
+	among := where("s.row_id IN (SELECT value FROM json_each(?))", string(list)).and(r.where)
+	var rows []struct {
+		RowID      int64   `db:"row_id"`
+		Position   int64   `db:"position"`
+		Created    int64   `db:"created_at"`
+		Accessed   *int64  `db:"last_accessed"`
+		Strength   float64 `db:"strength"`
+		Importance uint8   `db:"importance"`
+	}
+	err = r.collect(&rows, `
+		SELECT s.row_id, s.position, s.created_at, s.last_accessed, s.strength, e.importance
+		FROM entry_state AS s CROSS JOIN entry AS e USING (row_id) `+among.sql(), among.args...)
+	if err != nil {
+		return nil, err
+	}
+	var scored []leader
+	for _, row := range rows {
+		e := memory.Entry{
+			CreatedAt: fromNanos(row.Created), LastAccessed: fromOptionalNanos(row.Accessed),
+			Strength: row.Strength, Importance: row.Importance,
+		}
+		if r.query.MinStrength == nil || e.EffectiveStrength(now) >= *r.query.MinStrength {
+			scored = append(scored, leader{row.RowID, row.Position, q.Score(&e, batch[row.RowID], now)})
+		}
+	}
+	return scored, nil
+}
+
+// around is the memory.Around of the query.
+func (r *recall) around(c *memory.Candidate, n int) ([]memory.Candidate, error) {
+	lender := within(r.scope).and(upTo(r.query.MaxConfidentiality))
+	side := func(beyond, order string) (rowIDs []int64, err error) {
+		along := where("s.root = ?", memory.Root(c.Entry.Agent)).
+			and(where(beyond, nanos(c.Entry.CreatedAt), c.Position)).and(lender)
+		err = r.collect(&rowIDs, `
+			SELECT s.row_id FROM entry_state AS s CROSS JOIN entry AS e USING (row_id) `+along.sql()+order+` LIMIT ?`,
+			append(along.args, n)...)
+		return rowIDs, err
+	}
+	before, err := side("(s.created_at, s.position) < (?, ?)", " ORDER BY s.created_at DESC, s.position DESC")
+	if err != nil {
+		return nil, err
+	}
+	after, err := side("(s.created_at, s.position) > (?, ?)", " ORDER BY s.created_at, s.position")
+	if err != nil {
+		return nil, err
+	}
+	run, err := r.read(r.rowsByID(append(before, after...), condition{}))
+	if err != nil {
+		return nil, err
+	}
+	run = append(run, *c)
+	slices.SortFunc(run, func(a, b memory.Candidate) int {
+		return cmp.Or(a.Entry.CreatedAt.Compare(b.Entry.CreatedAt), cmp.Compare(a.Position, b.Position))
+	})
+	return run, nil
+}
