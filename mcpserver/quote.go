@@ -4,10 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"unicode"
 	"unicode/utf16"
 
 	"github.com/rivo/uniseg"
+
+	"github.com/loopmem/loopmem/internal/unseen"
 )
 
 // quoted writes text from a memory as a JSON string on one line. It cannot
@@ -22,7 +23,7 @@ func quoted(text string) string {
 	var b strings.Builder
 	for _, r := range string(line) {
 		switch {
-		case !hidden(r):
+		case !unseen.Is(r):
 			b.WriteRune(r)
 		case r > 0xffff:
 			high, low := utf16.EncodeRune(r)
@@ -32,13 +33,6 @@ func quoted(text string) string {
 		}
 	}
 	return b.String()
-}
-
-// hidden reports whether a character is not seen where it stands. The joiners
-// are left alone: they are parts of words and of emoji.
-func hidden(r rune) bool {
-	const zeroWidthNonJoiner, zeroWidthJoiner = '\u200c', '\u200d'
-	return !unicode.IsGraphic(r) && r != zeroWidthNonJoiner && r != zeroWidthJoiner
 }
 
 // quotedAll quotes a list.

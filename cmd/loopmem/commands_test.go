@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/loopmem/loopmem/internal/unseen"
 	"github.com/loopmem/loopmem/memory"
 )
 
@@ -129,7 +130,7 @@ func TestReadableAnswersCannotBeFaked(t *testing.T) {
 	}
 	for _, args := range [][]string{{"list"}, {"show", id}, {"retrieve", "x"}, {"recall", "x"}, {"stats"}, {"forget", "--tag", "e\nf", "--dry-run"}} {
 		out := w.must(args...)
-		if strings.ContainsFunc(out, func(r rune) bool { return r != '\n' && hidden(r) }) {
+		if strings.ContainsFunc(out, func(r rune) bool { return r != '\n' && unseen.Is(r) }) {
 			t.Errorf("%q prints control characters: %q", args, out)
 		}
 		if strings.Contains(out, "\n1111") || strings.Contains(out, "\nid  h") {

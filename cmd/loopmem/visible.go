@@ -6,18 +6,20 @@ import (
 	"unicode"
 
 	"github.com/rivo/uniseg"
+
+	"github.com/loopmem/loopmem/internal/unseen"
 )
 
-// visible makes text from a memory safe to print: control characters, which
-// could drive a terminal or begin a new line and so fake a second record, and
-// characters that reorder what is seen become escapes such as \n and \x1b.
+// visible makes text from a memory safe to print: what could drive a terminal,
+// fake a second record or reorder what is seen becomes an escape such as \n and
+// \x1b.
 func visible(text string) string {
-	if strings.IndexFunc(text, hidden) < 0 {
+	if strings.IndexFunc(text, unseen.Is) < 0 {
 		return text
 	}
 	var b strings.Builder
 	for _, r := range text {
-		if hidden(r) {
+		if unseen.Is(r) {
 			quoted := strconv.QuoteRuneToASCII(r)
 			b.WriteString(quoted[1 : len(quoted)-1])
 		} else {
@@ -25,11 +27,6 @@ func visible(text string) string {
 		}
 	}
 	return b.String()
-}
-
-func hidden(r rune) bool {
-	const zeroWidthNonJoiner, zeroWidthJoiner = '\u200c', '\u200d' // parts of words and of emoji
-	return !unicode.IsGraphic(r) && r != zeroWidthNonJoiner && r != zeroWidthJoiner
 }
 
 // label is visible for names that stand beside others on a line: white space
