@@ -29,5 +29,12 @@
 // brackets escaped, so that no text can look like a second record or like the
 // end of the quotation.
 //
+// # The place of another server
+//
+// With [Options.Graph] the tools are those of the official knowledge-graph
+// server, with its arguments and answers; graph_tools.go lists what differs.
+// The graph lives in entries as package jsonlimport makes them of its file, so
+// all other clients recall what it says.
+//
 // Reading order: server.go, tool.go, transport.go, keeper.go, then any tool.
 package mcpserver

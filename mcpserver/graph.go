@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -214,14 +213,15 @@ func (w graphWriter) own(id uuid.UUID) uuid.UUID {
 	return uuid.NewSHA1(id, []byte(w.agent))
 }
 
-// forgetAll removes entries; those that are gone already do not matter.
+// forgetAll removes entries, one by one; those that are gone already do not
+// matter.
 func forgetAll(ctx context.Context, store memory.Backend, ids []uuid.UUID) error {
-	for _, id := range ids {
+	for i, id := range ids {
 		if id == uuid.Nil {
 			continue
 		}
-		if _, err := store.Forget(ctx, id); err != nil && !errors.Is(err, memory.ErrNotFound) {
-			return err
+		if _, err := store.Forget(ctx, id); err != nil {
+			return &partialError{done: i, of: len(ids), err: err}
 		}
 	}
 	return nil

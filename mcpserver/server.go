@@ -161,6 +161,7 @@ func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	go func() { done <- s.mcp.Run(context.WithoutCancel(ctx), transport) }()
 
 	err := s.await(done, transport.ended)
+	stop()
 	closed := make(chan struct{})
 	go func() { defer close(closed); s.keeper.Close() }()
 	select {

@@ -74,8 +74,20 @@ func destroying(idempotent bool) *mcp.ToolAnnotations {
 	return &mcp.ToolAnnotations{DestructiveHint: new(true), IdempotentHint: idempotent}
 }
 
+// partialError means that a call has done a part of its work.
+type partialError struct {
+	done, of int // steps
+	err      error
+}
+
+func (e *partialError) Error() string { return fmt.Sprintf("%d of %d done: %v", e.done, e.of, e.err) }
+func (e *partialError) Unwrap() error { return e.err }
+
 // advise adds to an error what the model can do about it.
 func (s *Server) advise(err error) error {
+	if partial, ok := errors.AsType[*partialError](err); ok && partial.done > 0 {
+		return fmt.Errorf("%w; repeat the call for the rest", err)
+	}
 	for _, a := range []struct {
 		class  error
 		advice string
@@ -141,6 +153,7 @@ func middleCut(text string) string {
 	return string(characters[:kept]) + " … " + string(characters[len(characters)-kept:])
 }
 
+// withoutNulls leaves out the arguments that are null.
 func withoutNulls(arguments json.RawMessage) json.RawMessage {
 	var object map[string]json.RawMessage
 	if json.Unmarshal(arguments, &object) != nil {
