@@ -103,7 +103,9 @@ func (d *Diagnosis) lookAround() {
 		return // has no such permissions
 	}
 	others := func(path string, mask fs.FileMode, right, advice string) {
-		if info, err := os.Stat(path); err == nil && info.Mode().Perm()&mask != 0 {
+		// In a sticky folder, such as that for temporary files, others can
+		// touch only what is their own.
+		if info, err := os.Stat(path); err == nil && info.Mode()&fs.ModeSticky == 0 && info.Mode().Perm()&mask != 0 {
 			d.report(Notice, path, fmt.Sprintf("others may %s it (mode %04o)", right, info.Mode().Perm()), advice+" "+path)
 		}
 	}

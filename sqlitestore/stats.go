@@ -7,16 +7,23 @@ import (
 	"io/fs"
 	"os"
 	"time"
+
+	"github.com/jmoiron/sqlx"
+
+	"github.com/loopmem/loopmem/memory"
 )
 
 // Stats describe a store at one moment. Counts are of what the handle sees,
 // sizes and the rest of the whole file.
 type Stats struct {
-	Entries       int            `json:"entries"`
-	ByCategory    map[string]int `json:"by_category"`
-	ByAgent       map[string]int `json:"by_agent"`
-	PendingStamps int            `json:"pending_stamps"` // accesses that the next consolidation counts
-	Archived      int            `json:"archived"`       // entries that could be restored, of all scopes
+	Entries    int            `json:"entries"`
+	ByCategory map[string]int `json:"by_category"`
+	ByAgent    map[string]int `json:"by_agent"`
+	// ByStrength counts entries by their effective strength now, in tenths: the
+	// first are those below 0.1, the last those from 0.9 up to 1.
+	ByStrength    [10]int `json:"by_strength"`
+	PendingStamps int     `json:"pending_stamps"` // accesses that the next consolidation counts
+	Archived      int     `json:"archived"`       // entries that could be restored, of all scopes
 
 	Path             string     `json:"path"`
 	FileBytes        int64      `json:"file_bytes"`
@@ -53,7 +60,10 @@ func (s *Store) Stats(ctx context.Context) (stats Stats, err error) {
 		if err != nil {
 			return err
 		}
-		stats.ByAgent, err = t.countBy("agent", visible)
+		if stats.ByAgent, err = t.countBy("agent", visible); err != nil {
+			return err
+		}
+		stats.ByStrength, err = t.countByStrength(s.settings.Now(), visible)
 		for _, n := range stats.ByCategory {
 			stats.Entries += n
 		}
@@ -84,6 +94,20 @@ func (t *tx) countBy(column string, c condition) (map[string]int, error) {
 		counts[g.Name] = g.Count
 	}
 	return counts, err
+}
+
+func (t *tx) countByStrength(now time.Time, c condition) (tenths [10]int, err error) {
+	err = t.each(func(rows *sqlx.Rows) error {
+		var strength float64
+		var base int64
+		if err := rows.Scan(&strength, &base); err != nil {
+			return err
+		}
+		effective := memory.EffectiveStrength(strength, fromNanos(base), now)
+		tenths[min(int(effective*10), 9)]++
+		return nil
+	}, `SELECT s.strength, s.strength_base FROM entry_state AS s JOIN entry AS e USING (row_id) `+c.sql(), c.args...)
+	return tenths, err
 }
 
 // sizeOf returns the size of a file, 0 where there is none.

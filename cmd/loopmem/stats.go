@@ -53,6 +53,7 @@ func describeStats(s *sqlitestore.Stats) string {
 	var f fields
 	f.add("database", "%s", visible(s.Path))
 	describeCounts(&f, s.Entries, s.ByCategory, s.ByAgent)
+	describeStrengths(&f, s.ByStrength[:])
 	f.add("to be counted", "%s with the next consolidation", plural(s.PendingStamps, "use"))
 	f.add("consolidated", "%s", stamp(s.LastConsolidated))
 	f.add("archived", "%s that can be restored", plural(s.Archived, "entry"))
@@ -66,6 +67,23 @@ func describeCounts(f *fields, entries int, byCategory, byAgent map[string]int) 
 	f.add("entries", "%s", humanize.Comma(int64(entries)))
 	f.add("categories", "%s", mostFrequent(byCategory))
 	f.add("agents", "%s", mostFrequent(byAgent))
+}
+
+// describeStrengths draws a histogram, a line for each tenth.
+func describeStrengths(f *fields, tenths []int) {
+	const width = 30
+	most := slices.Max(tenths)
+	if most == 0 {
+		return
+	}
+	for i, n := range tenths {
+		name := ""
+		if i == 0 {
+			name = "strength"
+		}
+		bar := strings.Repeat("█", (n*width+most-1)/most) // a single entry is seen
+		f.add(name, "%.1f to %.1f  %s %s", float64(i)/10, float64(i+1)/10, pad(bar, width), humanize.Comma(int64(n)))
+	}
 }
 
 // mostFrequent names the groups with the most entries.
