@@ -1,0 +1,39 @@
+package sqlitestore
+
+import (
+	"testing"
+	"time"
+
+	"github.com/loopmem/loopmem/memory"
+)
+
+// TestStatsByStrength counts entries of every strength, of which some have
+// faded, within a scope.
+func TestStatsByStrength(t *testing.T) {
+	now := fixtureTime
+	s, err := OpenInMemory(t.Context(), memory.WithClock(func() time.Time { return now }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer mustClose(t, s)
+	for n, strength := range []float64{0, 0.05, 0.1, 0.55, 0.95, 1, 7} {
+		e := fixture(n)
+		e.CreatedAt, e.Strength = now, strength
+		if n == 3 {
+			e.Agent = "team"
+		}
+		if err := s.Store(t.Context(), e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := func(s *Store, want [10]int) {
+		t.Helper()
+		if stats, err := s.Stats(t.Context()); stats.ByStrength != want || err != nil {
+			t.Errorf("Stats counts %v (%v), want %v", stats.ByStrength, err, want)
+		}
+	}
+	want(s, [10]int{0: 2, 1: 1, 5: 1, 9: 3})
+	want(s.In(memory.Scope{Namespace: "team"}).(*Store), [10]int{5: 1})
+	now = now.Add(139 * time.Hour) // to half the strength, nearly
+	want(s, [10]int{0: 3, 2: 1, 4: 2, 9: 1})
+}
