@@ -40,12 +40,13 @@ type settings struct {
 	seed      uint64
 	budget    time.Duration // for each workload on each backend
 	patience  time.Duration // for a single operation
-	workloads []string      // parts of names; none means all
+	workloads []string      // beginnings of names; none means all
 	backends  []string      // names; none means all
 	folder    string        // for the report, or ""
 	json      string        // files for the figures, or ""
 	goBench   string
 	profile   string
+	by        string // the figure that ratios and plots are about
 
 	// program returns the path of the program loopmem, which is built when
 	// it is first asked for.
@@ -84,13 +85,14 @@ much; absolute figures are those of the machine and of what else it does.`,
 	flags.Uint64Var(&s.seed, "seed", 1, "where the generated corpora begin")
 	flags.DurationVar(&s.budget, "budget", 200*time.Millisecond, "how long each workload is measured on each backend, and how long its answers are checked")
 	flags.DurationVar(&s.patience, "patience", time.Minute, "leave a consolidation out that would probably take longer")
-	flags.StringSliceVar(&s.workloads, "workloads", nil, "only workloads with one of these `WORDS` in their name")
+	flags.StringSliceVar(&s.workloads, "workloads", nil, "only workloads whose names begin with one of these `WORDS`")
 	flags.StringSliceVar(&s.backends, "backends", nil, "only these backends, by `NAME`: "+strings.Join(backendNames(), ", "))
+	flags.StringVar(&s.by, "by", string(byP50), "what ratios and plots compare: p50, or `cpu` on a machine that is busy")
 	flags.StringVar(&s.folder, "report", "bench-report", "`FOLDER` for the report with its plots; empty for none")
 	flags.StringVar(&s.json, "json", "", "also write the figures as JSON to this `FILE`")
 	flags.StringVar(&s.goBench, "bench", "", "also write the figures as Go benchmarks, for benchstat, to this `FILE`")
 	flags.StringVar(&s.profile, "cpuprofile", "", "write a CPU profile of the whole run to this `FILE`")
-	root.AddCommand(workerCommand(), qualityCommand())
+	root.AddCommand(workerCommand(), peakCommand(), qualityCommand())
 	return root
 }
 
@@ -113,6 +115,9 @@ func (s *settings) validate() error {
 			return fmt.Errorf("unknown backend %q; use some of %s", name, strings.Join(backendNames(), ", "))
 		}
 	}
+	if by := cost(s.by); by != byP50 && by != byCPU {
+		return fmt.Errorf("--by %s is not known; use %s or %s", s.by, byP50, byCPU)
+	}
 	if s.budget <= 0 {
 		return errors.New("--budget must be more than nothing")
 	}
@@ -122,7 +127,7 @@ func (s *settings) validate() error {
 // wants reports whether a workload was asked for.
 func (s *settings) wants(workload string) bool {
 	return len(s.workloads) == 0 ||
-		slices.ContainsFunc(s.workloads, func(part string) bool { return strings.Contains(workload, part) })
+		slices.ContainsFunc(s.workloads, func(begin string) bool { return strings.HasPrefix(workload, begin) })
 }
 
 // run measures, prints, and writes what is to be written.
@@ -139,7 +144,7 @@ func (s *settings) run(cmd *cobra.Command) (err error) {
 		build.Do(func() { program, failed = buildProgram(ctx, folder) })
 		return program, failed
 	}
-	var r results
+	r := results{By: cost(s.by)}
 	if r.Environment, err = newEnvironment(cmd.Context(), "bench "+strings.Join(given(cmd), " "), s.seed); err != nil {
 		return err
 	}
@@ -156,7 +161,7 @@ func (s *settings) run(cmd *cobra.Command) (err error) {
 // given returns the flags that were set.
 func given(cmd *cobra.Command) []string {
 	var out []string
-	for _, name := range []string{"entries", "corpus", "budget", "workloads", "backends"} {
+	for _, name := range []string{"entries", "corpus", "budget", "workloads", "backends", "by"} {
 		if f := cmd.Flags().Lookup(name); f != nil && f.Changed {
 			out = append(out, "--"+name+" "+strings.Trim(f.Value.String(), "[]"))
 		}

@@ -44,7 +44,7 @@ func (r *results) drawPlots(folder string) ([]drawn, error) {
 	var out []drawn
 	for _, title := range r.plotTitles() {
 		curves := r.curves(title)
-		p, err := draws(title, curves)
+		p, err := draws(title, string(r.By), curves)
 		if err != nil {
 			return nil, err
 		}
@@ -82,8 +82,8 @@ func (r *results) curves(title string) []curve {
 	for _, b := range backends {
 		c := curve{backend: b.name}
 		for i := range r.Results {
-			if m := &r.Results[i]; m.Backend == b.name && m.P50 > 0 && plotTitle(m) == title {
-				c.points = append(c.points, plotter.XY{X: float64(m.N), Y: time.Duration(m.P50).Seconds()})
+			if m := &r.Results[i]; m.Backend == b.name && r.By.of(m) > 0 && plotTitle(m) == title {
+				c.points = append(c.points, plotter.XY{X: float64(m.N), Y: time.Duration(r.By.of(m)).Seconds()})
 			}
 		}
 		slices.SortFunc(c.points, func(a, b plotter.XY) int { return cmp.Compare(a.X, b.X) })
@@ -107,11 +107,11 @@ func (c *curve) growth() string {
 	return ""
 }
 
-func draws(title string, curves []curve) (*plot.Plot, error) {
+func draws(title, cost string, curves []curve) (*plot.Plot, error) {
 	p := plot.New()
 	p.Title.Text = title
 	p.X.Label.Text = "entries"
-	p.Y.Label.Text = "p50 latency"
+	p.Y.Label.Text = cost
 	p.X.Scale, p.Y.Scale = plot.LogScale{}, plot.LogScale{}
 	p.X.Tick.Marker = decades(func(x float64) string { return fmt.Sprintf("%.0f", x) })
 	p.Y.Tick.Marker = decades(func(s float64) string { return time.Duration(s*1e9 + 0.5).String() })

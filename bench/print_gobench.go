@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"path/filepath"
 	"strings"
 )
 
@@ -23,7 +24,10 @@ func (r *results) writeGoBench(out io.Writer) error {
 			continue
 		}
 		fmt.Fprintf(w, "Benchmark%s/corpus=%s/n=%d/backend=%s-%d\t%d\t%d ns/op\t%d p99-ns/op\t%.1f op/s",
-			benchName(m.Workload), benchName(m.Corpus), m.N, benchName(m.Backend), e.Cores, m.Operations, m.P50, m.P99, m.PerSecond)
+			benchName(m.Workload), value(filepath.Base(m.Corpus)), m.N, value(m.Backend), e.Cores, m.Operations, m.P50, m.P99, m.PerSecond)
+		if m.CPU > 0 {
+			fmt.Fprintf(w, "\t%d cpu-ns/op", m.CPU)
+		}
 		if m.Bytes > 0 {
 			fmt.Fprintf(w, "\t%.0f B/op\t%.0f allocs/op", m.Bytes, m.Allocs)
 		}
@@ -38,12 +42,11 @@ func (r *results) writeGoBench(out io.Writer) error {
 	return w.Flush()
 }
 
-// benchName writes a name as benchmark names are written: WordsLikeThis, the
-// parts separated by slashes.
-func benchName(name string) string {
-	var b strings.Builder
-	for _, word := range strings.FieldsFunc(name, func(r rune) bool { return r == ' ' || r == ',' || r == '-' }) {
-		b.WriteString(strings.ToUpper(word[:1]) + word[1:])
-	}
-	return b.String()
+// benchName writes the name of a workload as those of benchmarks are written:
+// in one word that begins with a capital.
+func benchName(workload string) string {
+	return strings.ToUpper(workload[:1]) + value(workload[1:])
 }
+
+// value writes a name as the value of a key in a benchmark's name.
+func value(name string) string { return strings.NewReplacer(" ", "_", "/", ":").Replace(name) }

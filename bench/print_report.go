@@ -53,12 +53,12 @@ func (r *results) writeMarkdown(out io.Writer, plots []drawn) error {
 	for _, line := range r.Environment.lines() {
 		fmt.Fprintf(w, "    %s\n", line)
 	}
-	fmt.Fprint(w, `
-The ratios say how many times as long the yardsticks take, by p50: the
+	fmt.Fprintf(w, `
+The ratios say how many times as long the yardsticks take, by %s: the
 reference is the plain algorithm of the Rust stores, the tuned scan the best
 that can be done without an index. "checked" is how many answers, or entries,
 were compared with the truth.
-`)
+`, r.By)
 	var part string
 	for i := range r.Results {
 		m := &r.Results[i]

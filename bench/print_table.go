@@ -12,7 +12,7 @@ import (
 
 // columns of the table, printed and in the report.
 var columns = []string{
-	"workload", "backend", "p50", "p99", "ops/s", "allocs/op", "B/op",
+	"workload", "backend", "p50", "p99", "cpu/op", "ops/s", "allocs/op", "B/op",
 	"vs reference", "vs tuned scan", "peak memory", "file", "checked",
 }
 
@@ -21,24 +21,25 @@ func cells(m *measurement) []string {
 	if m.Skipped != "" {
 		return []string{m.Workload, m.Backend, m.Skipped}
 	}
-	row := []string{
-		m.Workload, m.Backend, duration(m.P50), duration(m.P99), humanize.SIWithDigits(m.PerSecond, 1, ""),
-		"", "", factor(m.VsReference), factor(m.VsTuned), "", "", "",
+	return []string{
+		m.Workload, m.Backend, duration(m.P50), duration(m.P99), shown(m.CPU, duration), count(m.PerSecond),
+		shown(m.Allocs, count), shown(m.Bytes, func(b float64) string { return humanize.IBytes(uint64(b)) }),
+		shown(m.VsReference, factor), shown(m.VsTuned, factor), shown(m.PeakMemory, size),
+		shown(m.FileRatio, func(ratio float64) string { return fmt.Sprintf("%s, %.2fx JSONL", size(m.FileBytes), ratio) }),
+		shown(m.Checked, func(n int) string { return humanize.Comma(int64(n)) }),
 	}
-	if m.Bytes > 0 {
-		row[5], row[6] = humanize.SIWithDigits(m.Allocs, 1, ""), humanize.IBytes(uint64(m.Bytes))
-	}
-	if m.PeakMemory > 0 {
-		row[9] = humanize.IBytes(uint64(m.PeakMemory))
-	}
-	if m.FileBytes > 0 {
-		row[10] = fmt.Sprintf("%s, %.2fx JSONL", humanize.IBytes(uint64(m.FileBytes)), m.FileRatio)
-	}
-	if m.Checked > 0 {
-		row[11] = humanize.Comma(int64(m.Checked))
-	}
-	return row
 }
+
+// shown is a cell that stays empty where nothing was measured.
+func shown[T int | int64 | float64](x T, text func(T) string) string {
+	if x == 0 {
+		return ""
+	}
+	return text(x)
+}
+
+func count(x float64) string  { return humanize.SIWithDigits(x, 1, "") }
+func size(bytes int64) string { return humanize.IBytes(uint64(bytes)) }
 
 // duration prints three digits, which is more than two runs agree on.
 func duration(ns int64) string {
@@ -53,12 +54,13 @@ func duration(ns int64) string {
 	}
 }
 
+// factor prints two digits or more.
 func factor(x float64) string {
 	switch {
-	case x == 0:
-		return ""
+	case x < 0.1:
+		return fmt.Sprintf("%.2gx", x)
 	case x < 10:
-		return fmt.Sprintf("%.2fx", x)
+		return fmt.Sprintf("%.1fx", x)
 	default:
 		return fmt.Sprintf("%.0fx", x)
 	}
@@ -80,21 +82,27 @@ func (e *environment) lines() []string {
 
 // printTable prints everything for a terminal.
 func (r *results) printTable(out io.Writer) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	var table strings.Builder
+	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, strings.Join(r.Environment.lines(), "\n"))
-	var part, group string
+	var part string
 	for i := range r.Results {
 		m := &r.Results[i]
 		if title := heading(m); title != part {
 			part = title
 			fmt.Fprintf(w, "\n%s\n\n%s\n", title, strings.Join(columns, "\t"))
-		} else if m.Workload != group {
-			fmt.Fprintln(w, strings.Repeat("\t", len(columns)-1))
 		}
-		group = m.Workload
 		fmt.Fprintln(w, strings.Join(cells(m), "\t"))
 	}
-	return w.Flush()
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for line := range strings.Lines(table.String()) {
+		if _, err := fmt.Fprintln(out, strings.TrimRight(line, " \n")); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // heading names the part of the report that a measurement belongs to.

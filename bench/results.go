@@ -18,6 +18,7 @@ import (
 // writes them as they are here.
 type results struct {
 	Environment environment   `json:"environment"`
+	By          cost          `json:"compared_by"`
 	Results     []measurement `json:"results"`
 }
 
@@ -35,6 +36,22 @@ type environment struct {
 	Driver  string    `json:"driver"`
 }
 
+// cost is the figure by which backends are compared.
+type cost string
+
+const (
+	byP50 cost = "p50" // what a user waits for
+	byCPU cost = "cpu" // what a machine with other things to do cannot blur
+)
+
+// of returns the cost of an operation in nanoseconds.
+func (c cost) of(m *measurement) int64 {
+	if c == byCPU {
+		return m.CPU
+	}
+	return m.P50
+}
+
 // measurement is what one workload showed on one backend with so many
 // entries.
 type measurement struct {
@@ -46,6 +63,7 @@ type measurement struct {
 	Checked    int     `json:"checked"` // operations or entries that were compared with the truth
 	P50        int64   `json:"p50_ns"`
 	P99        int64   `json:"p99_ns"`
+	CPU        int64   `json:"cpu_ns_per_op,omitempty"` // processor time of the whole process
 	PerSecond  float64 `json:"per_second"`
 	Allocs     float64 `json:"allocs_per_op,omitempty"`
 	Bytes      float64 `json:"bytes_per_op,omitempty"`
@@ -54,8 +72,8 @@ type measurement struct {
 	// FileRatio is the size of the file, with the entries alone, to that of
 	// the entries as JSONL.
 	FileRatio float64 `json:"file_ratio,omitempty"`
-	// The factors by which the yardsticks take longer, by p50; 0 where they
-	// were not measured.
+	// The factors by which the yardsticks take longer; 0 where they were not
+	// measured.
 	VsReference float64 `json:"vs_reference,omitempty"`
 	VsTuned     float64 `json:"vs_tuned_scan,omitempty"`
 	Skipped     string  `json:"skipped,omitempty"` // why there are no figures
@@ -67,6 +85,9 @@ func newMeasurement(c *corpus, workload, backend string, s sample) measurement {
 		Operations: len(s.took), Checked: s.checked, Skipped: s.skipped,
 		P50: int64(percentile(s.took, 50)), P99: int64(percentile(s.took, 99)),
 		Allocs: s.allocs, Bytes: s.bytes, PeakMemory: s.peak, FileBytes: s.file,
+	}
+	if len(s.took) > 0 {
+		m.CPU = int64(s.cpu) / int64(len(s.took))
 	}
 	if s.elapsed > 0 {
 		m.PerSecond = float64(len(s.took)) / s.elapsed.Seconds()
@@ -93,15 +114,16 @@ func (r *results) compare() {
 		corpus, workload, backend string
 		n                         int
 	}
-	p50 := make(map[key]int64)
-	for _, m := range r.Results {
-		p50[key{m.Corpus, m.Workload, m.Backend, m.N}] = m.P50
+	costs := make(map[key]float64)
+	for i := range r.Results {
+		m := &r.Results[i]
+		costs[key{m.Corpus, m.Workload, m.Backend, m.N}] = float64(r.By.of(m))
 	}
 	for i := range r.Results {
 		m := &r.Results[i]
-		if m.P50 > 0 {
-			m.VsReference = float64(p50[key{m.Corpus, m.Workload, reference, m.N}]) / float64(m.P50)
-			m.VsTuned = float64(p50[key{m.Corpus, m.Workload, tunedScan, m.N}]) / float64(m.P50)
+		if own := r.By.of(m); own > 0 {
+			m.VsReference = costs[key{m.Corpus, m.Workload, reference, m.N}] / float64(own)
+			m.VsTuned = costs[key{m.Corpus, m.Workload, tunedScan, m.N}] / float64(own)
 		}
 	}
 }

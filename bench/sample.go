@@ -10,12 +10,35 @@ import (
 type sample struct {
 	took    []time.Duration // of each operation
 	elapsed time.Duration   // of all of them, which overlap where processes work together
+	cpu     time.Duration   // processor time of all of them
 	checked int             // how many answers were compared with the truth
 	allocs  float64         // an operation
 	bytes   float64         // allocated by an operation
 	peak    int64           // most memory of a process of its own, in bytes; 0 is unknown
 	file    int64           // size of the store's file; 0 is none
 	skipped string          // why there are no figures
+}
+
+// clock measures one operation.
+type clock struct {
+	began     time.Time
+	took      time.Duration
+	cpuBefore time.Duration
+	cpu       time.Duration
+}
+
+func (c *clock) start() { c.cpuBefore, c.began = cpuTime(), time.Now() }
+
+func (c *clock) stop() {
+	c.took = time.Since(c.began)
+	c.cpu = cpuTime() - c.cpuBefore
+}
+
+// add takes an operation into the sample.
+func (s *sample) add(c clock) {
+	s.took = append(s.took, c.took)
+	s.elapsed += c.took
+	s.cpu += c.cpu
 }
 
 // percentile returns the least value that p percent of the sample do not

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/loopmem/loopmem/memory"
@@ -91,15 +92,15 @@ func (t *trial) load(ctx context.Context) (sample, error) {
 	allocs, bytes, err := allocated(func() error {
 		for first := 0; first < len(t.entries); first += batch {
 			part := t.entries[first:min(first+batch, len(t.entries))]
-			started := time.Now()
+			var c clock
+			c.start()
 			if _, err := t.subject.StoreBatch(ctx, part, memory.Replace); err != nil {
 				return err
 			}
-			took := time.Since(started)
-			s.elapsed += took
-			for range part {
-				s.took = append(s.took, took/time.Duration(len(part)))
-			}
+			c.stop()
+			s.add(c)
+			s.took[len(s.took)-1] /= time.Duration(len(part))
+			s.took = append(s.took, slices.Repeat(s.took[len(s.took)-1:], len(part)-1)...)
 		}
 		return nil
 	})
@@ -145,11 +146,11 @@ func (t *trial) repeat(ctx context.Context, op operation) (sample, error) {
 		if err := ctx.Err(); err != nil {
 			return s, err
 		}
-		var took time.Duration
+		var c clock
 		timed := func() error {
-			started := time.Now()
+			c.start()
 			err := op.do(i)
-			took = time.Since(started)
+			c.stop()
 			return err
 		}
 		if i < warmUp {
@@ -162,9 +163,8 @@ func (t *trial) repeat(ctx context.Context, op operation) (sample, error) {
 			return s, err
 		}
 		// An operation that takes so long is not repeated for its own sake.
-		if i >= warmUp || took > t.options.budget/warmUp {
-			s.took = append(s.took, took)
-			s.elapsed += took
+		if i >= warmUp || c.took > t.options.budget/warmUp {
+			s.add(c)
 		}
 		if checking < t.options.budget {
 			started := time.Now()

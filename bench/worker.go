@@ -37,8 +37,6 @@ type report struct {
 	Took    []time.Duration // of each operation
 	Elapsed time.Duration   // of all
 	Stored  []uuid.UUID     // what Store has acknowledged
-
-	peak int64 // memory of the process, known when it has ended
 }
 
 func workerCommand() *cobra.Command {
@@ -136,7 +134,7 @@ func plausible(query string, matches []memory.Match) error {
 	return nil
 }
 
-// worker is this side of a worker process.
+// worker is a worker process as its employer sees it.
 type worker struct {
 	command *exec.Cmd
 	start   io.WriteCloser
@@ -204,7 +202,6 @@ func (w *worker) finish() (r report, err error) {
 	if err := w.command.Wait(); err != nil {
 		return r, w.explain(err)
 	}
-	r.peak = peakMemory(w.command.ProcessState)
 	return r, nil
 }
 

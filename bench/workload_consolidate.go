@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -21,14 +20,13 @@ func consolidating(kind string) []workload {
 				return sample{skipped: reason}, err
 			}
 			var stats memory.ConsolidationStats
-			took, allocs, bytes, err := once(func() (err error) {
+			s, err := once(func() (err error) {
 				stats, err = t.subject.Consolidate(ctx)
 				return err
 			})
 			if err != nil {
-				return sample{}, err
+				return s, err
 			}
-			s := sample{took: []time.Duration{took}, elapsed: took, allocs: allocs, bytes: bytes}
 			if !t.yardstick() {
 				s.checked, err = t.checkClusters(ctx, stats)
 			}
@@ -38,14 +36,16 @@ func consolidating(kind string) []workload {
 }
 
 // once measures something that cannot be repeated.
-func once(do func() error) (took time.Duration, allocs, bytes float64, err error) {
-	allocs, bytes, err = allocated(func() error {
-		started := time.Now()
+func once(do func() error) (s sample, err error) {
+	s.allocs, s.bytes, err = allocated(func() error {
+		var c clock
+		c.start()
 		err := do()
-		took = time.Since(started)
+		c.stop()
+		s.add(c)
 		return err
 	})
-	return took, allocs, bytes, err
+	return s, err
 }
 
 // tooSlow tells why a consolidation of many entries had better not be tried:
@@ -66,12 +66,12 @@ func (t *trial) tooSlow(ctx context.Context) (reason string, err error) {
 	if _, err := small.load(ctx); err != nil {
 		return "", err
 	}
-	took, _, _, err := once(func() error {
+	s, err := once(func() error {
 		_, err := small.subject.Consolidate(ctx)
 		return err
 	})
-	if quadratic := 100 * took; quadratic > t.options.patience {
-		return fmt.Sprintf("not tried: a tenth took %s", took.Round(time.Millisecond)), err
+	if quadratic := 100 * s.elapsed; quadratic > t.options.patience {
+		return fmt.Sprintf("not tried: a tenth took %s", duration(int64(s.elapsed))), err
 	}
 	return "", err
 }

@@ -30,14 +30,15 @@ func retrievingCold(ctx context.Context, t *trial) (sample, error) {
 	if err != nil {
 		return sample{}, err
 	}
-	var peak int64
+	command := func(i int) []string {
+		text := t.asked.tenth[i%len(t.asked.tenth)]
+		return []string{"--db", t.path(), "--json", "retrieve", "-n", fmt.Sprint(limit), "--", text}
+	}
 	var out []byte
+	var cpu time.Duration
 	s, err := t.repeat(ctx, operation{
 		do: func(i int) (err error) {
-			text := t.asked.tenth[i%len(t.asked.tenth)]
-			var most int64
-			out, most, err = run(ctx, program, "--db", t.path(), "--json", "retrieve", "-n", fmt.Sprint(limit), "--", text)
-			peak = max(peak, most)
+			out, cpu, err = run(ctx, program, command(i)...)
 			return err
 		},
 		check: func(i int) error {
@@ -48,8 +49,11 @@ func retrievingCold(ctx context.Context, t *trial) (sample, error) {
 			return t.samePrinted(out, want)
 		},
 	})
-	s.peak = peak
-	s.allocs, s.bytes = 0, 0 // those of this process
+	if err != nil {
+		return s, err
+	}
+	s.allocs, s.bytes, s.cpu = 0, 0, cpu*time.Duration(len(s.took)) // and not those of this process
+	s.peak, err = peak(ctx, program, command(0)...)
 	return s, err
 }
 
@@ -92,8 +96,11 @@ func importingCold(ctx context.Context, t *trial) (s sample, err error) {
 		return s, err
 	}
 	started := time.Now()
-	_, s.peak, err = run(ctx, program, "--db", imported.path(), "import", lines)
+	if _, s.cpu, err = run(ctx, program, "--db", imported.path(), "import", lines); err != nil {
+		return s, err
+	}
 	s.elapsed = time.Since(started)
+	s.peak, err = peak(ctx, program, "--db", filepath.Join(imported.folder, "second.db"), "import", lines)
 	if err != nil {
 		return s, err
 	}
@@ -126,16 +133,16 @@ func writeLines(path string, entries []memory.Entry) (err error) {
 	return w.Flush()
 }
 
-// run runs a program and returns what it prints and the most memory it had.
-func run(ctx context.Context, program string, args ...string) (out []byte, peak int64, err error) {
+// run runs a program and returns what it prints and the processor time that
+// it takes.
+func run(ctx context.Context, program string, args ...string) (out []byte, cpu time.Duration, err error) {
 	command := exec.CommandContext(ctx, program, args...)
 	var failure bytes.Buffer
 	command.Stderr = &failure
-	out, err = command.Output()
-	if err != nil {
+	if out, err = command.Output(); err != nil {
 		return nil, 0, fmt.Errorf("%s: %w: %s", filepath.Base(program), err, strings.TrimSpace(failure.String()))
 	}
-	return out, peakMemory(command.ProcessState), nil
+	return out, command.ProcessState.UserTime() + command.ProcessState.SystemTime(), nil
 }
 
 // buildProgram builds the program loopmem into a folder.

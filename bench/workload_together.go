@@ -20,7 +20,7 @@ func together() []workload {
 	}
 	for _, processes := range []int{1, 8} {
 		out = append(out, workload{
-			name: fmt.Sprintf("writers, %d", processes), on: isShared, closed: true,
+			name: fmt.Sprintf("writers by %d", processes), on: isShared, closed: true,
 			measure: working(processes, 100),
 		})
 	}
@@ -45,7 +45,6 @@ func working(processes, storePercent int) func(context.Context, *trial) (sample,
 		for _, r := range reports {
 			s.took = append(s.took, r.Took...)
 			s.elapsed = max(s.elapsed, r.Elapsed)
-			s.peak = max(s.peak, r.peak)
 			s.checked += len(r.Took)
 			for _, id := range r.Stored {
 				if _, err := t.subject.Get(ctx, id); errors.Is(err, memory.ErrNotFound) {

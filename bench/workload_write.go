@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/google/uuid"
+
 	"github.com/loopmem/loopmem/memory"
 )
 
@@ -22,15 +24,9 @@ func writing() []workload {
 func storing(ctx context.Context, t *trial) (sample, error) {
 	more := t.more[:len(t.more)/2]
 	return t.repeat(ctx, operation{
-		most: len(more),
-		do:   func(i int) error { return t.subject.Store(ctx, more[i]) },
-		check: func(i int) error {
-			got, err := t.subject.Get(ctx, more[i].ID)
-			if err != nil {
-				return err
-			}
-			return sameEntry("get what was just stored", &got.Entry, &more[i])
-		},
+		most:  len(more),
+		do:    func(i int) error { return t.subject.Store(ctx, more[i]) },
+		check: func(i int) error { return t.has(ctx, &more[i]) },
 		after: func(i int) error { return t.truth.Store(ctx, more[i]) },
 	})
 }
@@ -102,22 +98,29 @@ func (t *trial) full(ctx context.Context, capacity int) error {
 	return errors.Join(t.close(), t.open(ctx, memory.WithCapacity(capacity)))
 }
 
-// gone checks that an entry is not in the store.
-func (t *trial) gone(ctx context.Context, e *memory.Entry) error {
-	_, err := t.subject.Get(ctx, e.ID)
-	if errors.Is(err, memory.ErrNotFound) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	return &wrongError{"get an entry that has gone", string(e.AppendJSON(nil)), "not found"}
+// has checks that an entry is in the store as it was stored.
+func (t *trial) has(ctx context.Context, e *memory.Entry) error {
+	return t.sameEntry(ctx, e.ID, string(e.AppendJSON(nil)))
 }
 
-// sameEntry compares two entries in every field.
-func sameEntry(question string, got, want *memory.Entry) error {
-	if g, w := string(got.AppendJSON(nil)), string(want.AppendJSON(nil)); g != w {
-		return &wrongError{question, g, w}
+// gone checks that an entry is not in the store.
+func (t *trial) gone(ctx context.Context, e *memory.Entry) error {
+	return t.sameEntry(ctx, e.ID, notFound)
+}
+
+const notFound = "not found"
+
+// sameEntry compares what the store has under an id with what it should have.
+func (t *trial) sameEntry(ctx context.Context, id uuid.UUID, want string) error {
+	record, err := t.subject.Get(ctx, id)
+	got := notFound
+	if err == nil {
+		got = string(record.Entry.AppendJSON(nil))
+	} else if !errors.Is(err, memory.ErrNotFound) {
+		return err
+	}
+	if got != want {
+		return &wrongError{"get " + id.String(), got, want}
 	}
 	return nil
 }
