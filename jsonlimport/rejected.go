@@ -1,25 +1,22 @@
 package jsonlimport
 
-import "io"
+import (
+	"io"
+
+	"github.com/loopmem/loopmem/internal/atomicfile"
+)
 
 // rejectedFile takes the lines of one source that are skipped, byte for byte.
 // It appears under its name only when it is complete, and not at all if there
 // are none. What a former import left there is replaced.
 type rejectedFile struct {
 	path string
-	out  replacement // nil as long as no line was rejected
-}
-
-// replacement is a file that takes the place of another once it is whole.
-type replacement interface {
-	io.Writer
-	CloseAtomicallyReplace() error
-	Cleanup() error
+	out  atomicfile.File // nil as long as no line was rejected
 }
 
 func (f *rejectedFile) add(l *line, rest func(io.Writer) error) error {
 	if f.out == nil {
-		out, err := newReplacement(f.path)
+		out, err := atomicfile.New(f.path)
 		if err != nil {
 			return f.failed(err)
 		}
