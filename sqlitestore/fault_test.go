@@ -55,6 +55,14 @@ var writeOperations = map[string]func(context.Context, *Store) error{
 		_, err := s.Consolidate(ctx)
 		return err
 	},
+	"Restore": func(ctx context.Context, s *Store) error {
+		_, err := s.Restore(ctx, fixture(0).ID)
+		return err
+	},
+	"PurgeArchive": func(ctx context.Context, s *Store) error {
+		_, err := s.PurgeArchive(ctx, time.Hour)
+		return err
+	},
 	"BindEmbeddingModel": func(ctx context.Context, s *Store) error {
 		return s.BindEmbeddingModel(ctx, fixtureModel)
 	},
@@ -103,7 +111,7 @@ func fixture(n int) memory.Entry {
 }
 
 // openFixture opens a store of five entries, three of them with a pending
-// access, two days after they were stored.
+// access, two days after they were stored; a sixth is in the archive.
 func openFixture(t testing.TB) *Store {
 	t.Helper()
 	now := fixtureTime
@@ -127,6 +135,14 @@ func openFixture(t testing.TB) *Store {
 	}
 	if err := store.write(t.Context(), func(*writeTx) error { return nil }); err != nil {
 		t.Fatal(err)
+	}
+	faded := fixture(0)
+	faded.Strength, faded.CreatedAt = 0, fixtureTime.Add(-time.Hour)
+	if err := store.Store(t.Context(), faded); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := store.Prune(t.Context(), 0.01, 0, ""); n != 1 || err != nil {
+		t.Fatalf("Prune gave %d and %v", n, err)
 	}
 	now = now.Add(48 * time.Hour)
 	return store
