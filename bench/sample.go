@@ -34,9 +34,9 @@ func (c *clock) stop() {
 	c.cpu = cpuTime() - c.cpuBefore
 }
 
-// add takes an operation into the sample.
-func (s *sample) add(c clock) {
-	s.took = append(s.took, c.took)
+// add takes so many operations into the sample, which were measured as one.
+func (s *sample) add(c clock, operations int) {
+	s.took = append(s.took, slices.Repeat([]time.Duration{c.took / time.Duration(operations)}, operations)...)
 	s.elapsed += c.took
 	s.cpu += c.cpu
 }

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"time"
 
 	"github.com/loopmem/loopmem/memory"
@@ -98,9 +97,7 @@ func (t *trial) load(ctx context.Context) (sample, error) {
 				return err
 			}
 			c.stop()
-			s.add(c)
-			s.took[len(s.took)-1] /= time.Duration(len(part))
-			s.took = append(s.took, slices.Repeat(s.took[len(s.took)-1:], len(part)-1)...)
+			s.add(c, len(part))
 		}
 		return nil
 	})
@@ -164,7 +161,7 @@ func (t *trial) repeat(ctx context.Context, op operation) (sample, error) {
 		}
 		// An operation that takes so long is not repeated for its own sake.
 		if i >= warmUp || c.took > t.options.budget/warmUp {
-			s.add(c)
+			s.add(c, 1)
 		}
 		if checking < t.options.budget {
 			started := time.Now()

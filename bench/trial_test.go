@@ -210,3 +210,26 @@ func TestTrial_repeat(t *testing.T) {
 		}
 	}
 }
+
+func TestSamePrinted(t *testing.T) {
+	store, err := memory.NewStore(memory.WithEntries(zipf(20, 1)...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := store.Retrieve(t.Context(), "", 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := func(m memory.Match) string {
+		entry := string(m.Entry.AppendJSON(nil))
+		return strings.TrimSuffix(entry, "}") + `,"score":0.6,"matched":false}` + "\n"
+	}
+	first, second := line(want[0]), line(want[1])
+	for out, right := range map[string]bool{
+		first + second: true, second + first: false, first: false, first + second + second: false, "": false,
+	} {
+		if err := samePrinted(out, want); (err == nil) != right {
+			t.Errorf("%q: %v", out, err)
+		}
+	}
+}

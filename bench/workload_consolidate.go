@@ -42,7 +42,7 @@ func once(do func() error) (s sample, err error) {
 		c.start()
 		err := do()
 		c.stop()
-		s.add(c)
+		s.add(c, 1)
 		return err
 	})
 	return s, err

@@ -35,10 +35,11 @@ func retrievingCold(ctx context.Context, t *trial) (sample, error) {
 		return []string{"--db", t.path(), "--json", "retrieve", "-n", fmt.Sprint(limit), "--", text}
 	}
 	var out []byte
-	var cpu time.Duration
+	var spent, runs time.Duration
 	s, err := t.repeat(ctx, operation{
-		do: func(i int) (err error) {
-			out, cpu, err = run(ctx, program, command(i)...)
+		do: func(i int) error {
+			printed, cpu, err := run(ctx, program, command(i)...)
+			out, spent, runs = printed, spent+cpu, runs+1
 			return err
 		},
 		check: func(i int) error {
@@ -46,24 +47,22 @@ func retrievingCold(ctx context.Context, t *trial) (sample, error) {
 			if err != nil {
 				return err
 			}
-			return t.samePrinted(out, want)
+			return samePrinted(string(out), want)
 		},
 	})
 	if err != nil {
 		return s, err
 	}
-	s.allocs, s.bytes, s.cpu = 0, 0, cpu*time.Duration(len(s.took)) // and not those of this process
+	// What was counted meanwhile is about this process.
+	s.allocs, s.bytes, s.cpu = 0, 0, spent/runs*time.Duration(len(s.took))
 	s.peak, err = peak(ctx, program, command(0)...)
 	return s, err
 }
 
 // samePrinted compares printed answers, which are entries with a few members
 // behind their own.
-func (t *trial) samePrinted(out []byte, want []memory.Match) error {
-	var got []string
-	for lines := bufio.NewScanner(bytes.NewReader(out)); lines.Scan(); {
-		got = append(got, lines.Text())
-	}
+func samePrinted(out string, want []memory.Match) error {
+	got := slices.Collect(strings.Lines(out))
 	if len(got) != len(want) {
 		return &wrongError{"how many entries are printed", fmt.Sprint(len(got)), fmt.Sprint(len(want))}
 	}
@@ -96,15 +95,15 @@ func importingCold(ctx context.Context, t *trial) (s sample, err error) {
 		return s, err
 	}
 	started := time.Now()
-	if _, s.cpu, err = run(ctx, program, "--db", imported.path(), "import", lines); err != nil {
+	_, cpu, err := run(ctx, program, "--db", imported.path(), "import", lines)
+	if err != nil {
 		return s, err
 	}
-	s.elapsed = time.Since(started)
+	s.add(clock{took: time.Since(started), cpu: cpu}, len(t.entries))
 	s.peak, err = peak(ctx, program, "--db", filepath.Join(imported.folder, "second.db"), "import", lines)
 	if err != nil {
 		return s, err
 	}
-	s.took = slices.Repeat([]time.Duration{s.elapsed / time.Duration(len(t.entries))}, len(t.entries))
 	if _, err := imported.truth.StoreBatch(ctx, t.entries, memory.Replace); err != nil {
 		return s, err
 	}
