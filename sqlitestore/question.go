@@ -1,6 +1,7 @@
 package sqlitestore
 
 import (
+	"bytes"
 	"cmp"
 	"container/heap"
 	"encoding/json"
@@ -59,7 +60,7 @@ func (r *recall) fits(q *memory.Question) ([]fit, error) {
 		if !known {
 			continue
 		}
-		if err := r.collect(&lists[i], postings+` ORDER BY rowid`, token(inTerms, id)); err != nil {
+		if lists[i], err = r.holdersOf(token(inTerms, id)); err != nil {
 			return nil, err
 		}
 		if visible != nil {
@@ -73,6 +74,30 @@ func (r *recall) fits(q *memory.Question) ([]fit, error) {
 		found = addWeight(found, list, q.Weight(i))
 	}
 	return found, nil
+}
+
+// holdersOf returns the rows that hold a token, in order. A frequent one is in
+// thousands, and as one text they take a quarter of the time that as many rows
+// of a result would.
+func (r *recall) holdersOf(token string) ([]int64, error) {
+	var list []byte
+	if err := r.get(&list, `SELECT group_concat(rowid) FROM posting WHERE posting MATCH ?`, token); err != nil {
+		return nil, err
+	}
+	rowIDs := make([]int64, 0, bytes.Count(list, []byte(","))+1)
+	var id int64
+	for _, c := range list {
+		if c == ',' {
+			rowIDs, id = append(rowIDs, id), 0
+		} else {
+			id = 10*id + int64(c-'0')
+		}
+	}
+	if len(list) > 0 {
+		rowIDs = append(rowIDs, id)
+	}
+	slices.Sort(rowIDs)
+	return rowIDs, nil
 }
 
 // visible returns how many rows lie within the scope and, where those are not
