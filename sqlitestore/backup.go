@@ -286,7 +286,8 @@ func exchange(ctx context.Context, target, temp string) (replaced string, err er
 		return "", err
 	}
 	if err := atomicfile.Place(temp, target); err != nil {
-		return "", errors.Join(err, os.Rename(replaced, target))
+		putBack(replaced, target)
+		return "", err
 	}
 	return replaced, nil
 }
@@ -315,22 +316,42 @@ func seize(ctx context.Context, path string) (release func(), err error) {
 		return nil, errors.Join(ctx.Err(), connections.close())
 	}
 	// Any other error is the damage for which the file is to be replaced.
-	return func() { connections.close() }, nil
+	return func() { _ = connections.close() }, nil
 }
 
 // setAside gives a database file, with what may be left of its log, a name
-// that tells when it was replaced.
+// that tells when it was replaced. The file keeps its old name as well until
+// another takes that: a process that came when there is none would make an
+// empty store.
 func setAside(path string) (name string, err error) {
 	name = unusedName(path, "replaced")
-	for _, side := range []string{"-wal", "-journal", ""} {
-		if err := os.Rename(path+side, name+side); err != nil && (side == "" || !errors.Is(err, fs.ErrNotExist)) {
+	for _, side := range []string{"-wal", "-journal"} {
+		if err := os.Rename(path+side, name+side); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			putBack(name, path)
 			return "", err
 		}
 	}
-	if err := os.Remove(path + "-shm"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	err = os.Link(path, name)
+	if err != nil { // not every file system gives a file two names
+		err = os.Rename(path, name)
+	}
+	if err == nil {
+		err = os.Remove(path + "-shm")
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		putBack(name, path)
 		return "", err
 	}
 	return name, nil
+}
+
+// putBack undoes setAside, as far as that came. What fails here fails for the
+// reason that made it necessary.
+func putBack(name, path string) {
+	for _, side := range []string{"-wal", "-journal", ""} {
+		_ = os.Rename(name+side, path+side)
+		_ = os.Remove(name + side) // if both were names of one file, nothing was renamed
+	}
 }
 
 // unusedName is a name beside path that tells what became of that file, and

@@ -65,6 +65,53 @@ func TestProcessesOpenOlder(t *testing.T) {
 	mustHold(t, path, ids)
 }
 
+// TestProcessKilledRestoring kills a process at any point of a restore: what
+// is there then is the store of before or that of the backup.
+func TestProcessKilledRestoring(t *testing.T) {
+	rounds := 60
+	if testing.Short() {
+		rounds = 10
+	}
+	const longest = 60 * time.Millisecond // about what a restore takes
+	folder := t.TempDir()
+	path := filepath.Join(folder, "memory.db")
+	old, current := memory.NewEntry(memory.Fact, "old"), memory.NewEntry(memory.Fact, "current")
+	restored := 0
+	for round := range rounds {
+		s, err := sqlitestore.Open(t.Context(), path, sqlitestore.Options{}, memory.WithEntries(old))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if round == 0 {
+			if err := s.Backup(t.Context(), path+".backup", sqlitestore.BackupOptions{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := s.Store(t.Context(), current); err != nil {
+			t.Fatal(err)
+		}
+		closeStore(t, s)
+		c := startChildren(t, 1, "restore", path)[0]
+		c.tell()
+		time.Sleep(rand.N(longest))
+		if err := c.cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		c.cmd.Wait()
+		if s, err = sqlitestore.Open(t.Context(), path, sqlitestore.Options{MustExist: true}); err != nil {
+			t.Fatalf("after a kill: %v", err)
+		}
+		if _, err := s.Get(t.Context(), old.ID); err != nil {
+			t.Errorf("after a kill: %v", err)
+		}
+		if _, err := s.Get(t.Context(), current.ID); err != nil {
+			restored++
+		}
+		closeStore(t, s)
+	}
+	t.Logf("restored in %d of %d rounds", restored, rounds)
+}
+
 // TestProcessKilledOpening kills a process at any point of its first open. The
 // next one must be able to go on from there.
 func TestProcessKilledOpening(t *testing.T) {

@@ -33,6 +33,8 @@ var roles = map[string]func(c *childProcess) error{
 	"count": (*childProcess).count,
 	"open":  (*childProcess).open,
 	"idle":  (*childProcess).idle,
+
+	"restore": (*childProcess).restore,
 }
 
 func TestMain(m *testing.M) {
@@ -137,6 +139,16 @@ func (c *childProcess) idle() error {
 	fmt.Println(n)
 	_, _ = io.Copy(io.Discard, os.Stdin)
 	return s.Close()
+}
+
+// restore puts a backup in the place of the store.
+func (c *childProcess) restore() error {
+	fmt.Println("ready")
+	if _, err := bufio.NewReader(os.Stdin).ReadString('\n'); err != nil {
+		return err
+	}
+	_, err := sqlitestore.RestoreBackup(context.Background(), c.path, c.path+".backup", sqlitestore.BackupOptions{})
+	return err
 }
 
 // child is the outside of one.
