@@ -112,6 +112,7 @@ func draws(title, cost string, curves []curve) (*plot.Plot, error) {
 	p.Title.Text = title
 	p.X.Label.Text = "entries"
 	p.Y.Label.Text = cost
+	p.Title.Padding = vg.Points(6)
 	p.X.Scale, p.Y.Scale = plot.LogScale{}, plot.LogScale{}
 	p.X.Tick.Marker = decades(func(x float64) string { return fmt.Sprintf("%.0f", x) })
 	p.Y.Tick.Marker = decades(func(s float64) string { return time.Duration(s*1e9 + 0.5).String() })
@@ -130,6 +131,7 @@ func draws(title, cost string, curves []curve) (*plot.Plot, error) {
 	}
 	widen(&p.X)
 	widen(&p.Y)
+	p.Y.Max *= 10 // room for the legend
 	return p, nil
 }
 

@@ -72,13 +72,16 @@ func newQuestions(entries []memory.Entry) questions {
 	return q
 }
 
-// inside cuts the first and the last character off a word of some length.
+// inside cuts off the first and the last character of a word, as long as
+// three are left: what is shorter is a part of a great many words.
 func inside(word string) string {
 	runes := []rune(word)
-	if len(runes) < 4 {
-		return word
+	for _, cut := range [][2]int{{1, 1}, {1, 0}} {
+		if first, end := cut[0], len(runes)-cut[1]; end-first >= 3 {
+			return string(runes[first:end])
+		}
 	}
-	return string(runes[1 : len(runes)-1])
+	return word
 }
 
 // absent returns a word that is no part of any of these.
