@@ -109,9 +109,9 @@ func behave(t *testing.T, p *play) {
 		}
 	}
 	id, other := poolID(1), poolID(2)
-	stored, updated := written(w.next(false), id), memory.Entry{}
+	stored := written(w.next(false), id)
 	step(storing, func(*event) error { return w.store.Store(ctx, stored) }, id)
-	updated = written(w.next(true), id)
+	updated := written(w.next(true), id)
 	step(updating, func(*event) error {
 		_, err := w.store.Update(ctx, id, changeTo(&updated))
 		return err
