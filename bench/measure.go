@@ -82,8 +82,19 @@ func (s *settings) measureCorpus(ctx context.Context, c corpus, r *results) erro
 	return nil
 }
 
-// measureStage loads one store and has it go through the workloads.
+// measureStage loads one store and has it go through the workloads, if there
+// is any for it.
 func (s *settings) measureStage(ctx context.Context, c corpus, b backend, stage stage, note func(string, sample)) (err error) {
+	var workloads []workload
+	for _, w := range stage.workloads {
+		if s.wants(w.name) && (w.on == nil || w.on(&b)) {
+			workloads = append(workloads, w)
+		}
+	}
+	noteImport := stage.noteImport && s.wants(importing)
+	if len(workloads) == 0 && !noteImport {
+		return nil
+	}
 	t, err := newTrial(ctx, *s, c, b)
 	if err != nil {
 		return err
@@ -93,13 +104,10 @@ func (s *settings) measureStage(ctx context.Context, c corpus, b backend, stage 
 	if err != nil {
 		return fmt.Errorf("%s: %w", importing, err)
 	}
-	if stage.noteImport && s.wants(importing) {
+	if noteImport {
 		note(importing, loaded)
 	}
-	for _, w := range stage.workloads {
-		if !s.wants(w.name) || w.on != nil && !w.on(&t.backend) {
-			continue
-		}
+	for _, w := range workloads {
 		if w.closed {
 			err = t.close()
 		} else {
