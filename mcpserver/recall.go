@@ -3,6 +3,7 @@ package mcpserver
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -15,7 +16,9 @@ import (
 
 // recallArguments are the fields of a [memory.Query], and a cursor.
 type recallArguments struct {
-	Text               string    `json:"text,omitempty" max:"100000" jsonschema:"Words to look for. An entry that contains any of them is found, also inside longer words. Without words, every entry that passes the filters is found."`
+	Text               string    `json:"text,omitempty" max:"100000" jsonschema:"What to look for, as ranking says. An entry with any of the words is found; without words, every entry that passes the filters."`
+	Ranking            string    `json:"ranking,omitempty" enum:"composite question" default:"\"composite\"" jsonschema:"composite: text holds the words to look for, or parts of them. question: text is a question in plain language, whose common words do not count and whose words are found in other forms too."`
+	Window             int       `json:"window,omitempty" min:"0" max:"10" jsonschema:"With the ranking question, where entries are turns of a conversation: how many turns before and after one lend it their words."`
 	Limit              int       `json:"limit,omitempty" min:"1" max:"100" default:"10" jsonschema:"How many entries to return at most. A few are usually enough; the cursor brings more."`
 	Category           string    `json:"category,omitempty" jsonschema:"Only this category."`
 	Tags               []string  `json:"tags,omitempty" jsonschema:"Only entries with at least one of these tags, compared exactly."`
@@ -61,7 +64,7 @@ func (s *Server) addRecall() {
 		Title: "Recall memories",
 		Description: "Look up what is remembered, before answering or deciding anything that earlier conversations may " +
 			"bear on. Returns the best entries by relevance, importance, age and strength, with entries they are " +
-			"linked to, long texts shortened. Use the few words that matter, not a whole question.",
+			"linked to, long texts shortened. Use the few words that matter, or ask with the ranking question.",
 		Annotations: reading(),
 	}, func(ctx context.Context, store memory.Backend, in recallArguments) (recollection, error) {
 		page, err := s.page(in)
@@ -107,12 +110,11 @@ func (s *Server) page(in recallArguments) (page, error) {
 	return p, nil
 }
 
-// onlyCursor reports whether nothing else is asked. The schema fills in the
-// defaults of limit and reinforce, which therefore do not count.
+// onlyCursor reports whether nothing else is asked than a cursor and a limit.
+// The schema has filled in the defaults.
 func (in *recallArguments) onlyCursor() bool {
-	return in.Text == "" && in.Category == "" && len(in.Tags) == 0 && in.Agent == nil && in.AgentPrefix == "" &&
-		in.MemoryType == "" && in.MinStrength == nil && in.MaxConfidentiality == "" && !in.ExactWords &&
-		in.Reinforce && len(in.QueryEmbedding) == 0
+	bare := recallArguments{Cursor: in.Cursor, Limit: in.Limit, Ranking: memory.RankingComposite.String(), Reinforce: true}
+	return reflect.DeepEqual(*in, bare)
 }
 
 func (in *recallArguments) query() (memory.Query, error) {
@@ -122,7 +124,11 @@ func (in *recallArguments) query() (memory.Query, error) {
 			AgentPrefix: in.AgentPrefix, MinStrength: in.MinStrength,
 		},
 		Text: in.Text, Embedding: in.QueryEmbedding, ExactWords: in.ExactWords,
-		NoReinforce: !in.Reinforce,
+		NoReinforce: !in.Reinforce, Window: in.Window,
+	}
+	var err error
+	if q.Ranking, err = memory.ParseRanking(in.Ranking); err != nil {
+		return q, err
 	}
 	if in.MemoryType != "" {
 		memoryType, err := memory.ParseMemoryType(in.MemoryType)

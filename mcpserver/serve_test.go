@@ -137,36 +137,41 @@ func TestServe_answersEveryCallBeforeItEnds(t *testing.T) {
 	}
 }
 
-// Two answers to one id would be taken for one.
+// Two answers to one id would be taken for one. What is never answered must not
+// be waited for, either: time stands still here unless something does.
 func TestServe_idInUse(t *testing.T) {
-	s := newSource(t)
-	proceed := make(chan struct{})
-	open := s.open
-	s.open = func(ctx context.Context) (memory.Backend, error) {
-		<-proceed
-		return open(ctx)
-	}
-	w := serve(t, s, mcpserver.Options{})
-	first := toolCall("same", "memory_store", `{"memory":"first"}`)
-	second := toolCall("same", "memory_store", `{"memory":"second"}`)
-	for _, line := range []string{hello, first, second, "\n"} {
-		if _, err := io.WriteString(w.in, line); err != nil {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSource(t)
+		proceed := make(chan struct{})
+		open := s.open
+		s.open = func(ctx context.Context) (memory.Backend, error) {
+			<-proceed
+			return open(ctx)
+		}
+		w := serve(t, s, mcpserver.Options{})
+		start := time.Now()
+		w.say(hello,
+			toolCall("same", "memory_store", `{"memory":"first"}`),
+			toolCall("same", "memory_store", `{"memory":"second"}`))
+		go func() {
+			synctest.Wait()
+			close(proceed)
+		}()
+		if m := answers(t, w.out)["same"]; m.Result == nil || m.Result.IsError {
+			t.Errorf("the first call: %+v", m)
+		}
+		for e, err := range s.Entries(t.Context(), memory.Selection{}) {
+			if err != nil || e.Memory != "first" {
+				t.Errorf("stored %q, %v", e.Memory, err)
+			}
+		}
+		if err := <-w.done; err != nil {
 			t.Error(err)
 		}
-	}
-	close(proceed)
-	w.in.Close()
-	if m := answers(t, w.out)["same"]; m.Result == nil || m.Result.IsError {
-		t.Errorf("the first call: %+v", m)
-	}
-	for e, err := range s.Entries(t.Context(), memory.Selection{}) {
-		if err != nil || e.Memory != "first" {
-			t.Errorf("stored %q, %v", e.Memory, err)
+		if waited := time.Since(start); waited > 0 {
+			t.Errorf("the server waited %s for an answer that never comes", waited)
 		}
-	}
-	if err := <-w.done; err != nil {
-		t.Error(err)
-	}
+	})
 }
 
 func TestServe_consolidates(t *testing.T) {
@@ -272,7 +277,7 @@ func TestServe_opensAgain(t *testing.T) {
 		return losing{keptOpen{s.Store}}, nil
 	}
 	c := connect(t, s, mcpserver.Options{})
-	for {
+	for opened < 5 {
 		text := c.call("memory_store", arguments{"memory": "x"})
 		if !text.failed {
 			break

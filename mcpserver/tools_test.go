@@ -90,7 +90,7 @@ func TestTools_refuseWhatTheyDoNotKnow(t *testing.T) {
 		in   arguments
 		want string // in the answer
 	}{
-		"argument":           {"memory_recall", arguments{"query": "x"}, "text, limit"},
+		"argument":           {"memory_recall", arguments{"query": "x"}, "text, ranking"},
 		"limit of zero":      {"memory_recall", arguments{"limit": 0}, "limit"},
 		"limit too high":     {"memory_recall", arguments{"limit": 101}, "limit"},
 		"importance":         {"memory_store", arguments{"memory": "x", "importance": 11}, "importance"},
@@ -130,6 +130,9 @@ func TestRecall_pages(t *testing.T) {
 	for {
 		got := c.recall(in)
 		sizes = append(sizes, len(got.Entries))
+		if len(sizes) > total {
+			t.Fatalf("there is no end to the pages of %v", sizes)
+		}
 		for _, e := range got.Entries {
 			if strings.Contains(e.Memory, "late") {
 				continue // it may come or not
@@ -152,6 +155,16 @@ func TestRecall_pages(t *testing.T) {
 	}
 	if len(want) > 0 {
 		t.Errorf("%d entries never came, on pages of %v", len(want), sizes)
+	}
+}
+
+func TestRecall_question(t *testing.T) {
+	c := connect(t, newSource(t), mcpserver.Options{})
+	c.store(arguments{"memory": "when is it that we are to do it"})
+	want := c.store(arguments{"memory": "staging gets rebuilt each Monday"})
+	in := arguments{"text": "When are we rebuilding the staging cluster?", "ranking": "question", "window": 1, "limit": 1}
+	if got := c.recall(in).Entries; len(got) != 1 || got[0].ID != want {
+		t.Errorf("the question finds %+v", got)
 	}
 }
 
