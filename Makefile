@@ -22,6 +22,10 @@ lint: ## check format, vet, and what .golangci.yml lists
 fuzz: ## fuzz every target for FUZZTIME (10s)
 	.ci/fuzz $(or $(FUZZTIME),10s)
 
+.PHONY: stress
+stress: ## kill and stop processes at one database for DURATION (1m)
+	go run ./sqlitestore/stresstest -duration $(or $(DURATION),1m) -procs 8
+
 .PHONY: demo
 demo: ## see it work
 	go run ./cmd/loopmem demo

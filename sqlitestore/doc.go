@@ -22,15 +22,29 @@
 // own off while another process holds the lock. Close writes what is left; a
 // process that is killed loses that, but no entry.
 //
+// Every row has a checksum, and the store an account of all rows, so that
+// [Store.Check] and [Diagnose] notice an entry that was changed or lost by the
+// disk or by another program. [Store.Backup] copies the store while others
+// write, [RestoreBackup] puts a copy in its place, and [Repair] salvages what
+// can be read of a damaged file. What consolidation takes out can be brought
+// back from the archive; what Forget takes out, by nothing: see there for what
+// happens to its bytes.
+//
 // # Limits
 //
 // The file must be on a local disk: SQLite's write-ahead log needs shared
-// memory among its users.
+// memory among its users. On a network file system, Open logs a warning.
+//
+// The log grows as long as a reader keeps an old state open, which is for the
+// time of one call. Processes that only have the store open, or are stopped
+// between two calls, are not in the way.
 //
 // # Inside
 //
 // Every write of every process passes through one function, pass in gate.go,
 // and every read through view beside it. The schema is in package migrations,
 // with the reasons beside the tables. Reading order: store.go, gate.go,
-// conn.go, write.go, index.go, recall.go, consolidate.go, open.go.
+// conn.go, write.go, index.go, recall.go, consolidate.go, open.go; then check.go,
+// doctor.go and backup.go. The command in folder stresstest kills and stops
+// processes at all of this.
 package sqlitestore

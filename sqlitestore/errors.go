@@ -38,7 +38,7 @@ var hints = map[error]string{
 	memory.ErrBusy: "another process holds the write lock; try again",
 	ErrNotStore:    "name another file",
 	ErrNewerSchema: "update loopmem",
-	ErrCorrupt:     "restore a backup, or export what can still be read",
+	ErrCorrupt:     "restore a backup, or salvage what can still be read with loopmem doctor --repair",
 	ErrReplaced:    "open it again",
 	ErrReadOnly:    "check the permissions of the file and of its folder",
 	ErrDiskFull:    "nothing was stored; free some space and repeat",
