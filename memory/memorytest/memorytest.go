@@ -71,6 +71,7 @@ func rules() []rule {
 		retrievalRules,
 		stampRules,
 		recallRules,
+		questionRules,
 		updateRules,
 		consolidationRules,
 		removalRules,

@@ -112,7 +112,7 @@ var anyQuery = rapid.Custom(func(t *rapid.T) memory.Query {
 		NoReinforce: rapid.Bool().Draw(t, "no reinforce"),
 		ExactWords:  rapid.Bool().Draw(t, "exact words"),
 		Ranking:     rapid.SampledFrom([]memory.Ranking{memory.RankingComposite, memory.RankingQuestion}).Draw(t, "ranking"),
-		Window:      rapid.SampledFrom([]int{0, 0, 1, 2, 3, -1}).Draw(t, "window"),
+		Window:      rapid.SampledFrom([]int{0, 0, 0, 0, 0, 1, 1, 2, 2, 3, 3, -1}).Draw(t, "window"),
 	}
 })
 
