@@ -17,11 +17,6 @@ import (
 	"github.com/loopmem/loopmem/memory"
 )
 
-// askedAfter is how long after the last entry of a conversation its questions
-// are asked. All that is measured would be the same, but for recency and
-// strength: a day tells the last talk from the first.
-const askedAfter = 24 * time.Hour
-
 // deepest is how many entries are asked for.
 const deepest = 20
 
@@ -68,6 +63,7 @@ type qualitySettings struct {
 	rankings []string
 	stores   []string
 	shuffle  bool
+	after    time.Duration // of the last entry, or 0
 	json     bool
 	plot     string
 }
@@ -86,8 +82,8 @@ answer came back:
   hit@10    share of the questions with any of them among the first 10
   MRR       mean of 1/rank of the first of them among the first 20, else 0
 
-each averaged over the questions. A question is asked a day after the last
-entry of its conversation.`,
+each averaged over the questions. They are asked now, when all that was said
+long ago is faded alike, or with --after so long after the last entry.`,
 		Example: `  go run ./bench quality "$LOOPMEM_LOCOMO_DIR"
   go run ./bench quality DIR --rankings question --stores memory,sqlite --json`,
 		Args:          cobra.MaximumNArgs(1),
@@ -108,6 +104,7 @@ entry of its conversation.`,
 	flags.StringSliceVar(&s.rankings, "rankings", nil, "only rankings with one of these `WORDS` in their name")
 	flags.StringSliceVar(&s.stores, "stores", []string{"memory"}, "these stores, by `NAME`: memory, file, sqlite; their answers should not differ")
 	flags.BoolVar(&s.shuffle, "shuffle", false, "put the entries of each conversation in random order first, times included: what a window then shows is unrelated")
+	flags.DurationVar(&s.after, "after", 0, "ask so long after the last entry, by the clock of the stores, rather than now")
 	flags.BoolVar(&s.json, "json", false, "print one JSON document in place of the table")
 	flags.StringVar(&s.plot, "plot", filepath.Join("bench-report", "quality.svg"), "draw recall@10 by category into this `FILE`; empty for none")
 	return cmd
@@ -122,6 +119,9 @@ func (s *qualitySettings) run(cmd *cobra.Command) error {
 		for i := range conversations {
 			conversations[i].shuffle(uint64(i))
 		}
+	}
+	for i := range conversations {
+		conversations[i].askAt(s.after)
 	}
 	var q quality
 	for _, name := range s.stores {

@@ -29,6 +29,7 @@ type conversation struct {
 	name      string
 	entries   []memory.Entry
 	questions []labelled
+	clock     memory.Option // of the stores
 }
 
 // labelled is a question with the entries that answer it.
@@ -112,18 +113,26 @@ func (c *conversation) shuffle(seed uint64) {
 	}
 }
 
+// askAt sets the time of asking: so long after the last entry, or now where
+// that is nothing.
+func (c *conversation) askAt(after time.Duration) {
+	now := time.Now()
+	if after > 0 {
+		now = slices.MaxFunc(c.entries, func(x, y memory.Entry) int { return x.CreatedAt.Compare(y.CreatedAt) }).CreatedAt.Add(after)
+	}
+	c.clock = memory.WithClock(func() time.Time { return now })
+}
+
 // askAll asks every question. Since recalling changes what is recalled, each
 // is asked of a fresh copy of the store.
 func (c *conversation) askAll(ctx context.Context, a *approach, b *backend, answered func(*labelled, []uuid.UUID)) (err error) {
-	last := slices.MaxFunc(c.entries, func(x, y memory.Entry) int { return x.CreatedAt.Compare(y.CreatedAt) }).CreatedAt
-	now := memory.WithClock(func() time.Time { return last.Add(askedAfter) })
 	folder, err := os.MkdirTemp("", "loopmem-quality-")
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
 
-	full, err := b.open(ctx, folder, now)
+	full, err := b.open(ctx, folder, c.clock)
 	if err != nil {
 		return err
 	}
@@ -141,7 +150,7 @@ func (c *conversation) askAll(ctx context.Context, a *approach, b *backend, answ
 	}
 	for i := range c.questions {
 		q := &c.questions[i]
-		copied, err := c.copy(ctx, full, b, folder, now)
+		copied, err := c.copy(ctx, full, b, folder)
 		if err != nil {
 			return err
 		}
@@ -171,7 +180,7 @@ func (a *approach) over(ctx context.Context, s subject) (subject, error) {
 }
 
 // copy returns a copy of the store, which is in the folder if it is in a file.
-func (c *conversation) copy(ctx context.Context, full subject, b *backend, folder string, options ...memory.Option) (subject, error) {
+func (c *conversation) copy(ctx context.Context, full subject, b *backend, folder string) (subject, error) {
 	if b.file == "" {
 		return full.(*memory.Store).Fork(), nil
 	}
@@ -193,5 +202,5 @@ func (c *conversation) copy(ctx context.Context, full subject, b *backend, folde
 	if err != nil {
 		return nil, err
 	}
-	return b.open(ctx, place, options...)
+	return b.open(ctx, place, c.clock)
 }
