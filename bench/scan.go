@@ -95,7 +95,11 @@ func (s *scan) StoreBatch(ctx context.Context, entries []memory.Entry, _ memory.
 			return memory.BatchResult{}, err
 		}
 		if s.capacity > 0 && len(s.records) >= s.capacity {
-			s.remove(s.weakest())
+			weakest := s.weakest()
+			if weakest == nil {
+				return memory.BatchResult{}, memory.ErrFull
+			}
+			s.remove(weakest)
 		}
 		s.records = append(s.records, r)
 		s.byID[r.entry.ID] = r
@@ -103,11 +107,12 @@ func (s *scan) StoreBatch(ctx context.Context, entries []memory.Entry, _ memory.
 	return memory.BatchResult{Stored: len(entries)}, nil
 }
 
-// weakest returns the entry that has to make room for another.
+// weakest returns the entry that has to make room for another, or nil if all
+// are pinned.
 func (s *scan) weakest() *record {
-	weakest := s.records[0]
-	for _, r := range s.records[1:] {
-		if memory.WeakerThan(&r.entry, &weakest.entry, now) {
+	var weakest *record
+	for _, r := range s.records {
+		if !r.entry.Pinned && (weakest == nil || memory.WeakerThan(&r.entry, &weakest.entry, now)) {
 			weakest = r
 		}
 	}

@@ -111,6 +111,9 @@ func randomQuery(r *rand.Rand, text string, entries []memory.Entry) memory.Query
 
 func TestScan_makesRoomAsTheStore(t *testing.T) {
 	entries := zipf(60, 1)
+	for i := range 5 {
+		entries[i].Pinned = true
+	}
 	store, err := memory.NewStore(memory.WithClock(func() time.Time { return now }), memory.WithCapacity(20))
 	if err != nil {
 		t.Fatal(err)
