@@ -141,7 +141,8 @@ func (s *Store) Restore(ctx context.Context, id uuid.UUID) (entry memory.Entry, 
 }
 
 // PurgeArchive drops what was archived more than an age ago, for good, and
-// returns how many entries there were.
+// returns how many entries there were. What Forget says of the bytes holds here
+// too.
 func (s *Store) PurgeArchive(ctx context.Context, age time.Duration) (purged int, err error) {
 	err = s.write(ctx, func(w *writeTx) error {
 		rows, entries, err := s.archived(w.tx, uuid.Nil)
@@ -160,6 +161,7 @@ func (s *Store) PurgeArchive(ctx context.Context, age time.Duration) (purged int
 	if err != nil {
 		return 0, fmt.Errorf("purge the archive: %w", err)
 	}
+	s.emptyLog(ctx)
 	return purged, nil
 }
 

@@ -142,6 +142,9 @@ func archivePurgeCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if n > 0 {
+				a.scrub(cmd.Context(), store)
+			}
 			return a.answer(struct {
 				Purged int `json:"purged"`
 			}{n}, "dropped %s", plural(n, "archived entry"))

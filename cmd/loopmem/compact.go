@@ -1,11 +1,22 @@
 package main
 
 import (
+	"context"
+	"fmt"
+
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
 	"github.com/loopmem/loopmem/sqlitestore"
 )
+
+// scrub compacts the database after something was removed for good. Where that
+// cannot be done now, it is no reason to call the removal failed.
+func (a *app) scrub(ctx context.Context, store *sqlitestore.Store) {
+	if err := store.Compact(ctx); err != nil {
+		a.complain(fmt.Errorf("warning: it is gone, but bytes of it may be left in unused parts of the file until loopmem compact: %w", err))
+	}
+}
 
 func compactCommand(a *app) *cobra.Command {
 	return &cobra.Command{

@@ -92,9 +92,7 @@ func (a *app) forget(ctx context.Context, store memory.Backend, chosen []memory.
 		}
 	}
 	if database, ok := store.(*sqlitestore.Store); ok && did.Forgotten > 0 {
-		if err := database.Compact(ctx); err != nil {
-			a.complain(fmt.Errorf("warning: forgotten, but bytes of it may be left in unused parts of the file until loopmem compact: %w", err))
-		}
+		a.scrub(ctx, database)
 	}
 	return a.answer(did, "forgot %s", plural(did.Forgotten, "entry"))
 }
