@@ -275,7 +275,7 @@ func TestFilters(t *testing.T) {
 
 func TestRecall(t *testing.T) {
 	w, ids := small(t)
-	if got := w.texts("recall", "stag", "--limit", "1"); len(got) != 1 {
+	if got := w.texts("recall", "stag", "--ranking", "composite", "--limit", "1"); len(got) != 1 {
 		t.Errorf("substring: %q", got)
 	}
 	if got := w.texts("recall", "stag", "--exact-words"); len(got) != 0 {
@@ -283,6 +283,15 @@ func TestRecall(t *testing.T) {
 	}
 	if got := w.texts("recall", "monday", "--exact-words"); len(got) != 1 {
 		t.Errorf("whole words beside punctuation: %q", got)
+	}
+	if got := w.texts("recall", "stag"); len(got) != 0 {
+		t.Errorf("part of a word in a question: %q", got)
+	}
+	if out := w.must("recall", "What rotates on a Monday?", "--explain"); !strings.Contains(out, "*Monday*.\n      (for monday: relevance 1.00") {
+		t.Errorf("recall --explain printed:\n%s", out)
+	}
+	if out := w.must("recall", "What rotates on a Monday?", "--explain", "--json"); !strings.Contains(out, `"explanation":{"ranking":"question","relevance":1,`) {
+		t.Errorf("recall --explain --json printed:\n%s", out)
 	}
 	w.must("link", ids[0][:8], ids[2][:8])
 	if got := w.texts("recall", "monday"); len(got) != 2 {

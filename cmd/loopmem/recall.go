@@ -9,21 +9,33 @@ import (
 )
 
 func recallCommand(a *app) *cobra.Command {
-	var query memory.Query
+	query := memory.Query{Ranking: memory.RankingQuestion}
+	var explain bool
 	var e embedding
 	cmd := &cobra.Command{
 		Use:   "recall [TEXT]",
-		Short: "Recall entries that pass filters, and what they are linked to",
-		Long: `Print the entries that contain a word of the text and pass every filter, ranked
-by age, importance, relevance to the text and strength, together with entries
-they are linked to. What is recalled becomes stronger, as memories do.
+		Short: "Recall what answers a question, and what it is linked to",
+		Long: `Print the entries that answer a question in plain language best. Words count in
+all their forms and by how rare they are, none is required, and what was said
+just before or after in the same conversation counts too (--window). Age,
+importance and strength decide between answers that fit about equally well.
+What is recalled becomes stronger, as memories do, and brings what it is linked
+to.
 
-Words are found inside longer ones too, unless --exact-words is given.`,
-		Example: `  loopmem recall staging --category fact --limit 3
+With --ranking composite, entries that contain a word of the text, also inside a
+longer one, are ranked by age, importance, relevance and strength alike;
+--exact-words does the same with whole words.
+
+Words that were found stand between asterisks.`,
+		Example: `  loopmem recall "When does the staging password rotate?" --explain
+  loopmem recall staging --category fact --limit 3
   loopmem recall "perf regression" --exact-words --agent-prefix ci:
   loopmem recall --tag ops --min-strength 0.5 --no-reinforce`,
 		RunE: a.withStore(reading, func(cmd *cobra.Command, store memory.Backend, args []string) error {
 			query.Text = strings.Join(args, " ")
+			if query.ExactWords && !cmd.Flags().Changed("ranking") {
+				query.Ranking = memory.RankingComposite
+			}
 			store, err := e.before(cmd.Context(), a, store)
 			if err != nil {
 				return err
@@ -32,19 +44,16 @@ Words are found inside longer ones too, unless --exact-words is given.`,
 			if err != nil {
 				return err
 			}
-			t := table{app: a}
-			for i := range found.Hits {
-				h := &found.Hits[i]
-				if err := t.add(&h.Entry, &rank{h.Score, h.Matched}); err != nil {
-					return err
-				}
-			}
-			return t.finish()
+			r := recollection{app: a, query: &query, explain: explain}
+			return r.print(found.Hits)
 		}),
 	}
 	filterFlags(cmd.Flags(), &query.Filter)
 	cmd.Flags().IntVarP(&query.Limit, "limit", "n", 10, "how many entries to print at most; 0 means all")
-	cmd.Flags().BoolVar(&query.ExactWords, "exact-words", false, "compare whole words")
+	cmd.Flags().Func("ranking", "`NAME` of the ranking: question (default) or composite", intoValue(&query.Ranking, memory.ParseRanking))
+	cmd.Flags().IntVar(&query.Window, "window", 2, "how many entries before and after lend an entry their words; 0 for none")
+	cmd.Flags().BoolVar(&query.ExactWords, "exact-words", false, "compare whole words, by the composite ranking")
+	cmd.Flags().BoolVar(&explain, "explain", false, "show which words matched and how the score came about")
 	cmd.Flags().BoolVar(&query.NoReinforce, "no-reinforce", false, "leave the strength of what is recalled as it is")
 	e.optionalFlags(cmd.Flags(), "also find what is said in other words, by embeddings")
 	return cmd
