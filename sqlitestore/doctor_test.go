@@ -167,13 +167,13 @@ func mustMakeMany(t testing.TB, path string, entries int) {
 // doctor must survive it, and must not call healthy what has lost or changed
 // an entry.
 func TestDiagnoseFlippedBytes(t *testing.T) {
-	rounds := 500
+	rounds, entries := 500, 150
 	if testing.Short() {
-		rounds = 60
+		rounds, entries = 25, 40
 	}
 	folder := t.TempDir()
 	path := filepath.Join(folder, "memory.db")
-	mustMakeMany(t, path, 150)
+	mustMakeMany(t, path, entries)
 	original := files(t, folder)["memory.db"]
 	want := export(t, mustOpenAlone(t, path))
 
