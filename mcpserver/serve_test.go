@@ -61,78 +61,81 @@ func (w wires) say(lines ...string) {
 	}()
 }
 
+// In a bubble, where time stands still while anything runs, a slow machine does
+// not exhaust the grace that calls in flight have.
 func TestServe_passesOverWhatIsNoMessage(t *testing.T) {
-	w := serve(t, newSource(t), mcpserver.Options{})
-	w.say(hello,
-		"not JSON\n", "\n", "null\n", "7\n", "{}\n", "[]\n", "[\n", "\x00\xff\n", `{"jsonrpc":"2.0"}`+"\n",
-		`{"jsonrpc":"1.0","id":"old","method":"ping"}`+"\n",
-		`{"jsonrpc":"2.0","id":{},"method":"ping"}`+"\n",
-		`{"jsonrpc":"2.0","id":"answer","result":{}}`+"\n",
-		toolCall("long", "memory_store", `{"memory":"`+strings.Repeat("x", 1<<20)+`"}`),
-		`[{"jsonrpc":"2.0","id":"b1","method":"ping"},{"jsonrpc":"2.0","id":"b2","method":"ping"}]`+"\n",
-		strings.TrimSuffix(toolCall("last", "memory_stats", `{}`), "\n"))
-	got := answers(t, w.out)
-	for _, id := range []string{"hello", "b1", "b2", "last"} {
-		if m, ok := got[id]; !ok || m.Error != nil {
-			t.Errorf("%s: answered %t, error %v", id, ok, m.Error)
+	synctest.Test(t, func(t *testing.T) {
+		w := serve(t, newSource(t), mcpserver.Options{})
+		w.say(hello,
+			"not JSON\n", "\n", "null\n", "7\n", "{}\n", "[]\n", "[\n", "\x00\xff\n", `{"jsonrpc":"2.0"}`+"\n",
+			`{"jsonrpc":"1.0","id":"old","method":"ping"}`+"\n",
+			`{"jsonrpc":"2.0","id":{},"method":"ping"}`+"\n",
+			`{"jsonrpc":"2.0","id":"answer","result":{}}`+"\n",
+			toolCall("long", "memory_store", `{"memory":"`+strings.Repeat("x", 1<<20)+`"}`),
+			`[{"jsonrpc":"2.0","id":"b1","method":"ping"},{"jsonrpc":"2.0","id":"b2","method":"ping"}]`+"\n",
+			strings.TrimSuffix(toolCall("last", "memory_stats", `{}`), "\n"))
+		got := answers(t, w.out)
+		for _, id := range []string{"hello", "b1", "b2", "last"} {
+			if m, ok := got[id]; !ok || m.Error != nil {
+				t.Errorf("%s: answered %t, error %v", id, ok, m.Error)
+			}
 		}
-	}
-	if m := got["old"]; m.Error == nil {
-		t.Error("a call of another version of JSON-RPC got no error")
-	}
-	if m := got["long"]; m.Result == nil || !m.Result.IsError {
-		t.Error("a text beyond the limit was not refused")
-	} else if text := m.Result.Content[0].(*mcp.TextContent).Text; len(text) > 2000 || !strings.Contains(text, "1000000") {
-		t.Errorf("the answer to a long text has %d bytes, and should name the limit", len(text))
-	}
-	if err := <-w.done; err != nil {
-		t.Error(err)
-	}
+		if m := got["old"]; m.Error == nil {
+			t.Error("a call of another version of JSON-RPC got no error")
+		}
+		if m := got["long"]; m.Result == nil || !m.Result.IsError {
+			t.Error("a text beyond the limit was not refused")
+		} else if text := m.Result.Content[0].(*mcp.TextContent).Text; len(text) > 2000 || !strings.Contains(text, "1000000") {
+			t.Errorf("the answer to a long text has %d bytes, and should name the limit", len(text))
+		}
+		if err := <-w.done; err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 func TestServe_answersEveryCallBeforeItEnds(t *testing.T) {
 	const calls = 50
 	for _, end := range []string{"input", "context"} {
 		t.Run(end, func(t *testing.T) {
-			s := newSource(t)
-			reached, proceed := make(chan struct{}), make(chan struct{})
-			open := s.open
-			s.open = func(ctx context.Context) (memory.Backend, error) {
-				close(reached)
-				<-proceed
-				return open(ctx)
-			}
-			w := serve(t, s, mcpserver.Options{})
-			lines := []string{hello}
-			for i := range calls {
-				lines = append(lines, toolCall(i, "memory_store", fmt.Sprintf(`{"memory":"note %d"}`, i)))
-			}
-			if _, err := io.WriteString(w.in, strings.Join(lines, "")); err != nil {
-				t.Fatal(err)
-			}
-			<-reached
-			// The pipe hands over a line when the one before was taken in.
-			if _, err := io.WriteString(w.in, toolCall("last", "memory_stats", `{}`)+"\n"); err != nil {
-				t.Fatal(err)
-			}
-			if end == "input" {
-				w.in.Close()
-			} else {
-				w.stop()
-			}
-			close(proceed)
-			got := answers(t, w.out)
-			for i := range calls {
-				if m := got[float64(i)]; m.Result == nil || m.Result.IsError {
-					t.Errorf("call %d: %+v", i, m)
+			synctest.Test(t, func(t *testing.T) {
+				s := newSource(t)
+				proceed := make(chan struct{})
+				open := s.open
+				s.open = func(ctx context.Context) (memory.Backend, error) {
+					<-proceed
+					return open(ctx)
 				}
-			}
-			if n, err := s.Len(t.Context()); n != calls || err != nil {
-				t.Errorf("%d entries, %v; want %d", n, err, calls)
-			}
-			if err := <-w.done; err != nil {
-				t.Error(err)
-			}
+				w := serve(t, s, mcpserver.Options{})
+				lines := []string{hello}
+				for i := range calls {
+					lines = append(lines, toolCall(i, "memory_store", fmt.Sprintf(`{"memory":"note %d"}`, i)))
+				}
+				if _, err := io.WriteString(w.in, strings.Join(lines, "")); err != nil {
+					t.Fatal(err)
+				}
+				synctest.Wait() // all of them are in flight
+				if end == "input" {
+					w.in.Close()
+				} else {
+					w.stop()
+					defer w.in.Close() // what reads it cannot be stopped otherwise
+				}
+				synctest.Wait()
+				close(proceed)
+				got := answers(t, w.out)
+				for i := range calls {
+					if m := got[float64(i)]; m.Result == nil || m.Result.IsError {
+						t.Errorf("call %d: %+v", i, m)
+					}
+				}
+				if n, err := s.Len(t.Context()); n != calls || err != nil {
+					t.Errorf("%d entries, %v; want %d", n, err, calls)
+				}
+				if err := <-w.done; err != nil {
+					t.Error(err)
+				}
+			})
 		})
 	}
 }
@@ -277,7 +280,7 @@ func TestServe_opensAgain(t *testing.T) {
 		return losing{keptOpen{s.Store}}, nil
 	}
 	c := connect(t, s, mcpserver.Options{})
-	for opened < 5 {
+	for range 10 {
 		text := c.call("memory_store", arguments{"memory": "x"})
 		if !text.failed {
 			break

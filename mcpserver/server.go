@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -81,11 +82,12 @@ type Server struct {
 
 // The time between the end of the input and that of Serve: for calls in
 // flight, for them to notice that they were cancelled, and for the store to
-// write what it has put off. Clients kill a server that takes much longer.
+// write what it has put off. Together they are less than the two seconds after
+// which clients begin to kill a server.
 const (
-	graceForCalls  = time.Second
-	graceForCancel = 300 * time.Millisecond
-	graceForStore  = 500 * time.Millisecond
+	graceForCalls  = 1400 * time.Millisecond
+	graceForCancel = 200 * time.Millisecond
+	graceForStore  = 300 * time.Millisecond
 )
 
 // New makes a server. It opens the store with the first need.
@@ -150,7 +152,8 @@ func (s *Server) addMemoryTools() {
 func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	running, stop := context.WithCancel(ctx)
 	defer stop()
-	go s.keepConsolidated(running)
+	var maintenance sync.WaitGroup
+	maintenance.Go(func() { s.keepConsolidated(running) })
 
 	transport := &stdio{
 		in: in, out: out, log: s.log,
@@ -163,7 +166,11 @@ func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	err := s.await(done, transport.ended)
 	stop()
 	closed := make(chan struct{})
-	go func() { defer close(closed); s.keeper.Close() }()
+	go func() {
+		defer close(closed)
+		maintenance.Wait()
+		s.keeper.Close()
+	}()
 	select {
 	case <-closed:
 	case <-time.After(graceForStore):
