@@ -44,7 +44,7 @@
 // Every write of every process passes through one function, pass in gate.go,
 // and every read through view beside it. The schema is in package migrations,
 // with the reasons beside the tables. Reading order: store.go, gate.go,
-// conn.go, write.go, index.go, recall.go, consolidate.go, open.go; then check.go,
-// doctor.go and backup.go. The command in folder stresstest kills and stops
+// conn.go, write.go, index.go, recall.go, question.go, consolidate.go, open.go;
+// then check.go, doctor.go and backup.go. The command in folder stresstest kills and stops
 // processes at all of this.
 package sqlitestore

@@ -66,6 +66,20 @@ func (s takesQueriesForSyntax) Retrieve(ctx context.Context, query string, limit
 	return s.sound.Retrieve(ctx, strings.Trim(query, `"*^-:()`), limit)
 }
 
+type knowsNoRankings struct{ *sound }
+
+func (s knowsNoRankings) Recall(ctx context.Context, query memory.Query) (memory.Recollection, error) {
+	query.Ranking = memory.RankingComposite
+	return s.sound.Recall(ctx, query)
+}
+
+type ignoresWindows struct{ *sound }
+
+func (s ignoresWindows) Recall(ctx context.Context, query memory.Query) (memory.Recollection, error) {
+	query.Window = 0
+	return s.sound.Recall(ctx, query)
+}
+
 type recallsWithoutCounting struct{ *sound }
 
 func (s recallsWithoutCounting) Recall(ctx context.Context, query memory.Query) (memory.Recollection, error) {

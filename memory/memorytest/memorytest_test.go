@@ -55,6 +55,8 @@ func TestRunComplainsOfFaults(t *testing.T) {
 		"ignores versions":            {opens(func(s *sound) memory.Backend { return ignoresVersions{s} }), []string{"UpdateIfVersion", "VersionsOutliveTheEntry"}},
 		"keeps the embedding":         {opens(func(s *sound) memory.Backend { return keepsEmbedding{s} }), []string{"UpdateText", "UpdateChangesWhatItNames"}},
 		"links one way":               {opens(func(s *sound) memory.Backend { return linksOneWay{s} }), []string{"LinkBothWays", "LinkRefuses"}},
+		"knows no rankings":           {opens(func(s *sound) memory.Backend { return knowsNoRankings{s} }), []string{"QuestionForms", "QuestionScore", "QuestionOldAnswer", "QuestionSpeaker", "QuestionByEmbedding"}},
+		"ignores windows":             {opens(func(s *sound) memory.Backend { return ignoresWindows{s} }), []string{"QuestionWindow", "QuestionWindowFilters", "QuestionRefuses"}},
 		"prunes by text":              {opens(func(s *sound) memory.Backend { return prunesByText{s} }), []string{"PrunePrefix", "GoldenRecall"}},
 		"consolidates in the preview": {opens(func(s *sound) memory.Backend { return doesWhatItPreviews{s} }), []string{"PreviewConsolidation"}},
 		"miscounts the bytes saved":   {opens(func(s *sound) memory.Backend { return miscounts{s} }), []string{"GoldenConsolidate", "ConsolidateOnce"}},
