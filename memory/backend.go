@@ -259,7 +259,9 @@ func WithConsolidation(config Consolidation) Option {
 
 // WithCapacity bounds the number of entries. When a new entry would exceed
 // it, the unpinned entry of lowest effective strength makes room, the oldest
-// first on ties. 0, the default, means unlimited.
+// first on ties. 0, the default, means unlimited. The bound is that of the
+// whole store: what is stored through a handle of a narrower scope may push
+// out an entry outside it.
 func WithCapacity(entries int) Option { return func(s *Settings) { s.Capacity = max(entries, 0) } }
 
 // WithClock sets the source of the current time; the default is [time.Now].

@@ -302,13 +302,13 @@ func (s *Store) Retrieve(ctx context.Context, query string, limit int) ([]Match,
 		Match
 		record *record
 	}
-	var results []result
+	var results []*result // sorting moves them about, and entries are large
 	for _, r := range s.visible() {
 		if r.Entry.Confidentiality < Restricted || s.settings.Restricted {
-			results = append(results, result{q.Match(&r.Entry), r})
+			results = append(results, &result{q.Match(&r.Entry), r})
 		}
 	}
-	slices.SortStableFunc(results, func(a, b result) int { return cmp.Compare(b.Score, a.Score) })
+	slices.SortStableFunc(results, func(a, b *result) int { return cmp.Compare(b.Score, a.Score) })
 	results = results[:min(limit, len(results))]
 	now := s.settings.Now()
 	matches := make([]Match, len(results))

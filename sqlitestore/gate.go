@@ -19,7 +19,7 @@ func (d *database) view(ctx context.Context, read func(*tx) error) error {
 }
 
 // viewFresh is view on a connection of its own that has read nothing before.
-func (d *database) viewFresh(ctx context.Context, read func(*tx) error) (err error) {
+func (d *database) viewFresh(ctx context.Context, read func(*tx) error) error {
 	if d.readers.keep {
 		return d.view(ctx, read)
 	}
@@ -27,6 +27,24 @@ func (d *database) viewFresh(ctx context.Context, read func(*tx) error) (err err
 		return err
 	}
 	defer d.leave()
+	return d.viewAlone(ctx, read)
+}
+
+// viewApart is viewFresh for reads that call back into the program: the
+// program may then close the store, or wait for other reads, without waiting
+// for itself.
+func (d *database) viewApart(ctx context.Context, read func(*tx) error) error {
+	if d.readers.keep {
+		return d.view(ctx, read)
+	}
+	if err := d.enter(); err != nil {
+		return err
+	}
+	d.leave()
+	return d.viewAlone(ctx, read)
+}
+
+func (d *database) viewAlone(ctx context.Context, read func(*tx) error) (err error) {
 	fresh, err := d.connect("rw", 1, "_query_only=1")
 	if err != nil {
 		return err
@@ -66,6 +84,7 @@ type writeTx struct {
 	now     time.Time // one for the whole transaction
 	version int64     // of the store after it; 0 until bump
 	tally   tally     // what it has added to the store so far
+	loose   looseWords
 }
 
 // write is the one gate through which every change of every process passes.
@@ -154,6 +173,9 @@ func (d *database) transact(ctx context.Context, conn *connection, change func(*
 		return explain(d.path, err)
 	}
 	if err := change(w); err != nil {
+		return explain(d.path, err)
+	}
+	if err := w.dropLoose(); err != nil {
 		return explain(d.path, err)
 	}
 	if err := w.enterTally(); err != nil {

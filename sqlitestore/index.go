@@ -103,8 +103,8 @@ func (w *writeTx) reindex(rowID int64, e *memory.Entry) error {
 	return nil
 }
 
-// unindex takes back what reindex wrote for the entry, and drops the words
-// that no other entry has.
+// unindex takes back what reindex wrote for the entry. The words that no other
+// entry has are dropped at the end of the transaction; see dropLoose.
 func (w *writeTx) unindex(rowID int64, e *memory.Entry) error {
 	if _, err := w.exec(`DELETE FROM posting WHERE rowid = ?`, rowID); err != nil {
 		return err
@@ -112,22 +112,7 @@ func (w *writeTx) unindex(rowID int64, e *memory.Entry) error {
 	if _, err := w.exec(`DELETE FROM link WHERE row_id = ?`, rowID); err != nil {
 		return err
 	}
-	words := indexedOf(e, w.vocabulary.termsOf)
-	for _, piece := range sortedSet(append(words.pieces, words.keywords...)) {
-		if err := w.dropPiece(piece); err != nil {
-			return err
-		}
-	}
-	for _, tag := range words.tags {
-		if err := w.dropTag(tag); err != nil {
-			return err
-		}
-	}
-	for _, term := range words.terms {
-		if err := w.dropTerm(term); err != nil {
-			return err
-		}
-	}
+	w.loose.add(indexedOf(e, w.vocabulary.termsOf))
 	return nil
 }
 

@@ -12,7 +12,8 @@ import (
 
 // Entries implements [memory.Lister]. The snapshot is held as long as the
 // loop runs, and the write-ahead log cannot be emptied meanwhile: do not wait
-// for slow things inside it.
+// for slow things inside it. It has a connection of its own, so that a loop may
+// use the store as it likes, and goes on to its end if the store is closed.
 func (s *Store) Entries(ctx context.Context, selection memory.Selection) iter.Seq2[memory.Entry, error] {
 	return func(yield func(memory.Entry, error) bool) {
 		stopped := false
@@ -50,7 +51,7 @@ func (s *Store) eachSelected(ctx context.Context, selection memory.Selection, vi
 		return err
 	}
 	now := s.settings.Now().UTC().Round(0)
-	return s.view(ctx, func(t *tx) error {
+	return s.viewApart(ctx, func(t *tx) error {
 		selected := passing(&selection.Filter, now).and(within(s.scope))
 		if selection.After != uuid.Nil {
 			after, err := s.load(t, selection.After)

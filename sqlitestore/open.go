@@ -78,6 +78,9 @@ func open(ctx context.Context, path string, options Options, settings memory.Set
 	if err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
 	}
+	if err := ctx.Err(); err != nil {
+		return nil, err // before anything is made
+	}
 	d := &database{
 		path: path, options: options, settings: settings,
 		queue: newQueue(path + ".lock"), vocabulary: newVocabulary(), pending: newPending(),
@@ -189,7 +192,7 @@ func examine(ctx context.Context, db getter, path string) (bool, error) {
 	switch {
 	case err != nil:
 		return false, explain(path, err)
-	case file.Application != applicationID && file.Tables > 0:
+	case file.Application != applicationID && (file.Application != 0 || file.Schema != 0 || file.Tables > 0):
 		return false, fileError(ErrNotStore, path, errors.New("it holds the data of another program"))
 	case file.Application == applicationID && file.Schema > migrations.Latest:
 		return false, fileError(ErrNewerSchema, path,

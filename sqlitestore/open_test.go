@@ -463,3 +463,44 @@ func TestCloseCounts(t *testing.T) {
 		t.Errorf("after Close there are %d stamps (%v), want 1", stats.PendingStamps, err)
 	}
 }
+
+// TestEntriesLoop uses the store in every way inside of loops over it: more
+// loops at once than there are readers, one in the other, and Close.
+func TestEntriesLoop(t *testing.T) {
+	s := mustOpen(t, filepath.Join(t.TempDir(), "memory.db"), Options{}, memory.WithEntries(fixture(1), fixture(2)))
+	loops := 0
+	var nest func(depth int)
+	nest = func(depth int) {
+		for e, err := range s.Entries(t.Context(), memory.Selection{}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := s.Get(t.Context(), e.ID); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := s.Update(t.Context(), e.ID, memory.Change{Summary: new("seen")}); err != nil {
+				t.Fatal(err)
+			}
+			loops++
+			if depth > 0 {
+				nest(depth - 1)
+			}
+			break
+		}
+	}
+	nest(2 * readers)
+	if loops != 2*readers+1 {
+		t.Errorf("%d loops ran", loops)
+	}
+	seen := 0
+	for _, err := range s.Entries(t.Context(), memory.Selection{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen++
+		mustClose(t, s)
+	}
+	if seen != 2 {
+		t.Errorf("the loop that closed the store saw %d entries, want 2", seen)
+	}
+}

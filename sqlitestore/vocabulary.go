@@ -1,6 +1,8 @@
 package sqlitestore
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/loopmem/loopmem/memory"
@@ -124,6 +126,43 @@ func (w *writeTx) addPiece(piece string) (int64, error) {
 	}
 	_, err = w.exec(`INSERT INTO piece_trigram (rowid, piece) VALUES (?, ?)`, id, piece)
 	return id, err
+}
+
+// looseWords are words of entries that were taken out of the indexes by a
+// transaction. Whether others hold them is looked up once, at its end: entries
+// that go together share most of their words, and one that is replaced keeps
+// most of its own.
+type looseWords struct {
+	pieces, tags, terms map[string]bool
+}
+
+func (l *looseWords) add(words indexed) {
+	if l.pieces == nil {
+		l.pieces, l.tags, l.terms = make(map[string]bool), make(map[string]bool), make(map[string]bool)
+	}
+	for _, list := range []struct {
+		words []string
+		into  map[string]bool
+	}{{words.pieces, l.pieces}, {words.keywords, l.pieces}, {words.tags, l.tags}, {words.terms, l.terms}} {
+		for _, word := range list.words {
+			list.into[word] = true
+		}
+	}
+}
+
+// dropLoose drops the loose words that no entry holds any more.
+func (w *writeTx) dropLoose() error {
+	for _, list := range []struct {
+		words map[string]bool
+		drop  func(string) error
+	}{{w.loose.pieces, w.dropPiece}, {w.loose.tags, w.dropTag}, {w.loose.terms, w.dropTerm}} {
+		for _, word := range slices.Sorted(maps.Keys(list.words)) {
+			if err := list.drop(word); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // dropWord takes a word out of the vocabulary if no entry holds it as one of

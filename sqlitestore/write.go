@@ -3,6 +3,7 @@ package sqlitestore
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -265,28 +266,56 @@ func (s *Store) Update(ctx context.Context, id uuid.UUID, change memory.Change) 
 // Copies that SQLite has left in unused parts of pages stay until
 // [Store.Compact].
 func (s *Store) Forget(ctx context.Context, id uuid.UUID) (found bool, err error) {
-	err = s.write(ctx, func(w *writeTx) error {
-		rows, err := w.rows(where("e.id = ?", id[:]), "")
+	forgotten, err := s.ForgetAll(ctx, []uuid.UUID{id})
+	return len(forgotten) > 0, err
+}
+
+// forgetAtOnce is how many entries ForgetAll takes out with one write, so that
+// other writers need not wait long.
+const forgetAtOnce = 100
+
+// ForgetAll forgets many entries, some at a time, and returns the ids of those
+// that were there; also after an error.
+func (s *Store) ForgetAll(ctx context.Context, ids []uuid.UUID) (forgotten []uuid.UUID, err error) {
+	for some := range slices.Chunk(ids, forgetAtOnce) {
+		var gone []uuid.UUID
+		err := s.write(ctx, func(w *writeTx) error {
+			for _, id := range some {
+				found, err := s.forget(w, id)
+				if err != nil {
+					return fmt.Errorf("forget %s: %w", id, err)
+				}
+				if found {
+					gone = append(gone, id)
+				}
+			}
+			return nil
+		})
 		if err != nil {
-			return err
+			return forgotten, err
 		}
-		if len(rows) > 0 {
-			e := &rows[0].entry
-			if !s.scope.Contains(e.Agent, e.Confidentiality) {
-				return nil
-			}
-			found = true
-			if err := w.remove(&rows[0]); err != nil {
-				return err
-			}
-		}
-		return s.forgetArchived(w, id)
-	})
-	if err != nil {
-		return false, fmt.Errorf("forget %s: %w", id, err)
+		forgotten = append(forgotten, gone...)
 	}
 	s.emptyLog(ctx)
-	return found, nil
+	return forgotten, nil
+}
+
+// forget removes one entry, and what the archive has of it.
+func (s *Store) forget(w *writeTx, id uuid.UUID) (found bool, err error) {
+	rows, err := w.rows(where("e.id = ?", id[:]), "")
+	if err != nil {
+		return false, err
+	}
+	if len(rows) > 0 {
+		e := &rows[0].entry
+		if !s.scope.Contains(e.Agent, e.Confidentiality) {
+			return false, nil
+		}
+		if err := w.remove(&rows[0]); err != nil {
+			return false, err
+		}
+	}
+	return len(rows) > 0, s.forgetArchived(w, id)
 }
 
 // Link implements [memory.Recaller].

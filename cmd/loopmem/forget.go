@@ -81,20 +81,37 @@ func (a *app) wouldForget(chosen []memory.Entry) error {
 
 func (a *app) forget(ctx context.Context, store memory.Backend, chosen []memory.Entry) error {
 	did := forgotten{IDs: []uuid.UUID{}}
+	ids := make([]uuid.UUID, len(chosen))
 	for i := range chosen {
-		ok, err := store.Forget(ctx, chosen[i].ID)
-		if err != nil {
-			return fmt.Errorf("forgot %d of %s: %w", did.Forgotten, plural(len(chosen), "entry"), err)
-		}
-		if ok { // else another process was faster
-			did.Forgotten++
-			did.IDs = append(did.IDs, chosen[i].ID)
-		}
+		ids[i] = chosen[i].ID
 	}
-	if database, ok := store.(*sqlitestore.Store); ok && did.Forgotten > 0 {
-		a.scrub(ctx, database)
+	gone, err := a.forgetAll(ctx, store, ids)
+	did.IDs = append(did.IDs, gone...) // the others another process was faster with
+	did.Forgotten = len(gone)
+	if err != nil {
+		return fmt.Errorf("forgot %d of %s: %w", did.Forgotten, plural(len(chosen), "entry"), err)
 	}
 	return a.answer(did, "forgot %s", plural(did.Forgotten, "entry"))
+}
+
+// forgetAll returns the ids of what it has forgotten, also after an error.
+func (a *app) forgetAll(ctx context.Context, store memory.Backend, ids []uuid.UUID) (gone []uuid.UUID, err error) {
+	if database, ok := store.(*sqlitestore.Store); ok {
+		if gone, err = database.ForgetAll(ctx, ids); err == nil && len(gone) > 0 {
+			a.scrub(ctx, database)
+		}
+		return gone, err
+	}
+	for _, id := range ids {
+		found, err := store.Forget(ctx, id)
+		if err != nil {
+			return gone, err
+		}
+		if found {
+			gone = append(gone, id)
+		}
+	}
+	return gone, nil
 }
 
 // choose returns the entries that ids name, all of which must exist, or that
