@@ -38,10 +38,10 @@ var approaches = []approach{
 		return ids, err
 	}},
 	{name: "composite", ask: recallBy(memory.Query{})},
-	{name: "composite, exact words", ask: recallBy(memory.Query{ExactWords: true})},
+	{name: "composite exact words", ask: recallBy(memory.Query{ExactWords: true})},
 	{name: "question", ask: recallBy(memory.Query{Ranking: memory.RankingQuestion})},
-	{name: "question, window 2", ask: recallBy(memory.Query{Ranking: memory.RankingQuestion, Window: 2})},
-	{name: "question, window 2, hashed vectors", ask: recallBy(memory.Query{Ranking: memory.RankingQuestion, Window: 2}), embedded: true},
+	{name: "question window 2", ask: recallBy(memory.Query{Ranking: memory.RankingQuestion, Window: 2})},
+	{name: "question window 2 hashed vectors", ask: recallBy(memory.Query{Ranking: memory.RankingQuestion, Window: 2}), embedded: true},
 }
 
 func recallBy(query memory.Query) func(context.Context, subject, string) ([]uuid.UUID, error) {
