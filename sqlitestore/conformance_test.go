@@ -51,16 +51,21 @@ func closeStore(t testing.TB, store *sqlitestore.Store) {
 func TestConformanceFile(t *testing.T)     { memorytest.Run(t, openFile) }
 func TestConformanceInMemory(t *testing.T) { memorytest.Run(t, openInMemory) }
 
+func reference(t testing.TB, options ...memory.Option) memory.Backend {
+	t.Helper()
+	store, err := memory.NewStore(options...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return store
+}
+
+// FuzzOperations decodes bytes into calls, and makes them on both stores.
+func FuzzOperations(f *testing.F) { memorytest.FuzzDifferential(f, reference, openInMemory) }
+
 // TestDifferential holds all stores against the specification over random
 // histories, the indexed ways to an answer against the plain scan.
 func TestDifferential(t *testing.T) {
-	reference := func(t testing.TB, options ...memory.Option) memory.Backend {
-		store, err := memory.NewStore(options...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return store
-	}
 	jsonl := func(t testing.TB, options ...memory.Option) memory.Backend {
 		store, err := filestore.Open(filepath.Join(t.TempDir(), "memory.jsonl"), options...)
 		if err != nil {
