@@ -13,9 +13,9 @@ const guide = `You have a memory that outlasts this conversation.
 
 Recall at the beginning of a task, and whenever the user refers to something
 earlier, a decision depends on habits or preferences, or an error looks
-familiar. Ask memory_recall for the few words that matter, or a whole question
-with its ranking "question"; once or twice in other words if nothing comes. Read an entry whole with memory_get before you
-rely on details of it.
+familiar. Ask memory_recall in plain language, or for the few words that
+matter; once or twice in other words if nothing comes. Read an entry whole with
+memory_get before you rely on details of it.
 
 Store what will matter in another conversation: facts about the user and the
 project, decisions with their reasons, preferences, procedures that worked,

@@ -17,7 +17,7 @@ import (
 // recallArguments are the fields of a [memory.Query], and a cursor.
 type recallArguments struct {
 	Text               string    `json:"text,omitempty" max:"100000" jsonschema:"What to look for, as ranking says. An entry with any of the words is found; without words, every entry that passes the filters."`
-	Ranking            string    `json:"ranking,omitempty" enum:"composite question" default:"\"composite\"" jsonschema:"composite: text holds the words to look for, or parts of them. question: text is a question in plain language, whose common words do not count and whose words are found in other forms too."`
+	Ranking            string    `json:"ranking,omitempty" enum:"composite question" default:"\"question\"" jsonschema:"question: text is in plain language; its common words do not count, and its words are found in other forms too. composite: text holds the words to look for, or parts of them; exact_words implies it."`
 	Window             int       `json:"window,omitempty" min:"0" max:"10" jsonschema:"With the ranking question, where entries are turns of a conversation: how many turns before and after one lend it their words."`
 	Limit              int       `json:"limit,omitempty" min:"1" max:"100" default:"10" jsonschema:"How many entries to return at most. A few are usually enough; the cursor brings more."`
 	Category           string    `json:"category,omitempty" jsonschema:"Only this category."`
@@ -64,7 +64,7 @@ func (s *Server) addRecall() {
 		Title: "Recall memories",
 		Description: "Look up what is remembered, before answering or deciding anything that earlier conversations may " +
 			"bear on. Returns the best entries by relevance, importance, age and strength, with entries they are " +
-			"linked to, long texts shortened. Use the few words that matter, or ask with the ranking question.",
+			"linked to, long texts shortened. Ask in plain language, or give the few words that matter.",
 		Annotations: reading(),
 	}, func(ctx context.Context, store memory.Backend, in recallArguments) (recollection, error) {
 		page, err := s.page(in)
@@ -113,7 +113,7 @@ func (s *Server) page(in recallArguments) (page, error) {
 // onlyCursor reports whether nothing else is asked than a cursor and a limit.
 // The schema has filled in the defaults.
 func (in *recallArguments) onlyCursor() bool {
-	bare := recallArguments{Cursor: in.Cursor, Limit: in.Limit, Ranking: memory.RankingComposite.String(), Reinforce: true}
+	bare := recallArguments{Cursor: in.Cursor, Limit: in.Limit, Ranking: memory.RankingQuestion.String(), Reinforce: true}
 	return reflect.DeepEqual(*in, bare)
 }
 
@@ -129,6 +129,9 @@ func (in *recallArguments) query() (memory.Query, error) {
 	var err error
 	if q.Ranking, err = memory.ParseRanking(in.Ranking); err != nil {
 		return q, err
+	}
+	if in.ExactWords {
+		q.Ranking = memory.RankingComposite
 	}
 	if in.MemoryType != "" {
 		memoryType, err := memory.ParseMemoryType(in.MemoryType)
