@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/loopmem/loopmem/memory"
+	"github.com/loopmem/loopmem/migrations"
 )
 
 func mustDiagnose(t testing.TB, path string) Diagnosis {
@@ -112,6 +113,16 @@ func TestRepairIndexes(t *testing.T) {
 
 // TestRepairSalvages destroys a page in the middle of the table of entries
 // and one entry's text.
+// TestRepairNewer leaves alone what it may not know all of.
+func TestRepairNewer(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "memory.db")
+	mustClose(t, mustOpenAlone(t, path))
+	mustExec(t, path, fmt.Sprintf(`PRAGMA user_version = %d`, migrations.Latest+1))
+	if repaired, err := Repair(t.Context(), path); !errors.Is(err, ErrNewerSchema) {
+		t.Errorf("Repair gave %+v and %v, want ErrNewerSchema", repaired, err)
+	}
+}
+
 func TestRepairSalvages(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "memory.db")
 	mustMakeMany(t, path, 200)

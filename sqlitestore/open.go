@@ -153,6 +153,8 @@ func (d *database) inspect(ctx context.Context) (ready bool, err error) {
 		return false, fmt.Errorf("%w: %s is a directory; name a file in it", memory.ErrInvalid, d.path)
 	case !info.Mode().IsRegular():
 		return false, fmt.Errorf("%w: %s is not a regular file", memory.ErrInvalid, d.path)
+	case info.Size() == 0 && d.options.MustExist:
+		return false, fileError(ErrNotStore, d.path, errors.New("it is empty"))
 	case info.Size() == 0:
 		return false, nil
 	}
@@ -195,8 +197,7 @@ func examine(ctx context.Context, db getter, path string) (bool, error) {
 	case file.Application != applicationID && (file.Application != 0 || file.Schema != 0 || file.Tables > 0):
 		return false, fileError(ErrNotStore, path, errors.New("it holds the data of another program"))
 	case file.Application == applicationID && file.Schema > migrations.Latest:
-		return false, fileError(ErrNewerSchema, path,
-			fmt.Errorf("its schema has version %d, this program knows up to %d", file.Schema, migrations.Latest))
+		return false, newerSchema(path, file.Schema)
 	}
 	if file.Application != applicationID || file.Schema != migrations.Latest || file.Journal != "wal" {
 		return false, nil
@@ -207,6 +208,11 @@ func examine(ctx context.Context, db getter, path string) (bool, error) {
 		err = fileError(ErrCorrupt, path, err)
 	}
 	return index == indexVersion, explain(path, err)
+}
+
+func newerSchema(path string, version int) error {
+	return fileError(ErrNewerSchema, path,
+		fmt.Errorf("its schema has version %d, this program knows up to %d", version, migrations.Latest))
 }
 
 // prepare brings the file to the latest schema, making it first where it is

@@ -146,6 +146,9 @@ func TestOpenRefused(t *testing.T) {
 		"database of another program": {func(t *testing.T, path string) {
 			mustExec(t, path, `CREATE TABLE notes (text); INSERT INTO notes VALUES ('mine')`)
 		}, Options{}, ErrNotStore},
+		"marked by another program": {func(t *testing.T, path string) {
+			mustExec(t, path, `PRAGMA application_id = 7; CREATE TABLE t (x); DROP TABLE t`)
+		}, Options{}, ErrNotStore},
 		"another program in WAL mode": {func(t *testing.T, path string) {
 			mustExec(t, path, `PRAGMA journal_mode = WAL; PRAGMA application_id = 7; CREATE TABLE notes (text)`)
 		}, Options{}, ErrNotStore},
@@ -228,11 +231,15 @@ func files(t testing.TB, folder string) map[string][]byte {
 }
 
 // TestOpenEmptyFile takes a file without content for a new one, as SQLite
-// does: programs that make temporary files leave such.
+// does: programs that make temporary files leave such. Who asks for a store
+// that exists is not given one there.
 func TestOpenEmptyFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "memory.db")
 	mustWrite(t, path, nil)
-	s := mustOpen(t, path, Options{MustExist: true})
+	if _, err := Open(t.Context(), path, Options{MustExist: true}); !errors.Is(err, ErrNotStore) {
+		t.Errorf("an empty file was opened as a store that exists: %v", err)
+	}
+	s := mustOpen(t, path, Options{})
 	if err := s.Store(t.Context(), fixture(1)); err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/loopmem/loopmem/internal/atomicfile"
 	"github.com/loopmem/loopmem/memory"
+	"github.com/loopmem/loopmem/migrations"
 )
 
 // Repaired tells what [Repair] has done.
@@ -46,6 +47,9 @@ func Repair(ctx context.Context, path string) (r Repaired, err error) {
 		return r, err
 	}
 	switch {
+	case r.Before.SchemaVersion > migrations.Latest:
+		// Salvaging would leave out whatever the newer version has added.
+		err = newerSchema(r.Before.Path, r.Before.SchemaVersion)
 	case r.Before.has(Damage):
 		err = r.salvage(ctx)
 	case r.Before.has(Index):
