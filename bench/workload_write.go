@@ -88,7 +88,10 @@ func (t *trial) full(ctx context.Context, capacity int) error {
 		if err := t.open(ctx, memory.WithCapacity(capacity)); err != nil {
 			return err
 		}
-		for e := range t.truth.Entries(ctx, memory.Selection{}) {
+		for e, err := range t.truth.Entries(ctx, memory.Selection{}) {
+			if err != nil {
+				return err
+			}
 			if err := t.subject.Store(ctx, e); err != nil {
 				return err
 			}
