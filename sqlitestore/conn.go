@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"sync/atomic"
 
 	"github.com/jmoiron/sqlx"
 )
@@ -193,4 +194,19 @@ func (t *tx) each(visit func(*sqlx.Rows) error, query string, args ...any) error
 		}
 	}
 	return rows.Err()
+}
+
+// faultHook is what tests set to be told of every statement, and to fail it.
+// Writes for their own sake, such as that of access stamps, read it at any time.
+type faultHook struct {
+	f atomic.Pointer[func(query string) error]
+}
+
+func (h *faultHook) set(f func(query string) error) { h.f.Store(&f) }
+
+func (h *faultHook) get() func(query string) error {
+	if f := h.f.Load(); f != nil {
+		return *f
+	}
+	return nil
 }

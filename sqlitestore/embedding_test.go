@@ -38,13 +38,13 @@ func TestBindBoundModel(t *testing.T) {
 	err := s.write(t.Context(), func(*writeTx) error {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		s.fault = func(query string) error {
+		s.fault.set(func(query string) error {
 			if !strings.HasPrefix(strings.TrimSpace(query), "SELECT") {
 				cancel() // or it would wait here for itself
 			}
 			return nil
-		}
-		defer func() { s.fault = nil }()
+		})
+		defer func() { s.fault.set(nil) }()
 		return s.BindEmbeddingModel(ctx, fixtureModel)
 	})
 	if err != nil {
@@ -69,7 +69,7 @@ func TestDropEmbeddingsInPortions(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	portions := 0
-	s.fault = func(query string) error {
+	s.fault.set(func(query string) error {
 		if strings.Contains(query, "FROM embedding LIMIT") {
 			portions++
 		}
@@ -77,9 +77,9 @@ func TestDropEmbeddingsInPortions(t *testing.T) {
 			cancel()
 		}
 		return nil
-	}
+	})
 	err := s.DropEmbeddings(ctx)
-	s.fault = nil
+	s.fault.set(nil)
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("the interrupted call gave %v", err)
 	}

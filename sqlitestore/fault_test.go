@@ -207,9 +207,9 @@ func TestWriteFailing(t *testing.T) {
 			before := dump(t, s)
 			for n := 1; ; n++ {
 				hook, reached := atStatement(n, func() error { return broken })
-				s.fault = hook
+				s.fault.set(hook)
 				err := operate(t.Context(), s)
-				s.fault = nil
+				s.fault.set(nil)
 				if !*reached {
 					if n < 3 || err != nil {
 						t.Fatalf("statement %d was not reached; the operation gave %v", n, err)
@@ -240,9 +240,9 @@ func TestWriteCancelled(t *testing.T) {
 			for n := 1; ; n++ {
 				ctx, cancel := context.WithCancel(t.Context())
 				hook, reached := atStatement(n, func() error { cancel(); return nil })
-				s.fault = hook
+				s.fault.set(hook)
 				err := operate(ctx, s)
-				s.fault = nil
+				s.fault.set(nil)
 				cancel()
 				if !*reached {
 					break
@@ -295,9 +295,9 @@ func TestWritePanicking(t *testing.T) {
 func TestReadCancelled(t *testing.T) {
 	s := openFixture(t)
 	ctx, cancel := context.WithCancel(t.Context())
-	s.fault = func(string) error { cancel(); return nil }
+	s.fault.set(func(string) error { cancel(); return nil })
 	_, err := s.Recall(ctx, memory.Query{Text: "vault"})
-	s.fault = nil
+	s.fault.set(nil)
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("Recall gave %v, want context.Canceled", err)
 	}

@@ -74,7 +74,7 @@ func (d *database) viewOn(ctx context.Context, readers *pool, read func(*tx) err
 			err = explain(d.path, end)
 		}
 	}()
-	return explain(d.path, read(&tx{ctx: run, caller: ctx, conn: conn, fault: d.fault}))
+	return explain(d.path, read(&tx{ctx: run, caller: ctx, conn: conn, fault: d.fault.get()}))
 }
 
 // writeTx is the transaction of a write.
@@ -153,7 +153,7 @@ func (d *database) lineUp(ctx context.Context, timeout time.Duration, do func(wa
 func (d *database) transact(ctx context.Context, conn *connection, change func(*writeTx) error) (err error) {
 	detached := context.WithoutCancel(ctx)
 	w := &writeTx{
-		tx:       &tx{ctx: detached, caller: ctx, conn: conn, fault: d.fault},
+		tx:       &tx{ctx: detached, caller: ctx, conn: conn, fault: d.fault.get()},
 		database: d,
 		now:      d.settings.Now().UTC().Round(0),
 	}
@@ -167,7 +167,7 @@ func (d *database) transact(ctx context.Context, conn *connection, change func(*
 		// (a full disk does that); then this fails and means nothing.
 		_ = conn.run(detached, "ROLLBACK")
 		d.vocabulary.forgetAll()
-		d.pending.restore(putOff)
+		d.putOff(putOff)
 	}()
 	if err := w.applyPending(putOff); err != nil {
 		return explain(d.path, err)

@@ -34,7 +34,7 @@ type database struct {
 	vocabulary *vocabulary // goes with the writer's connection, as does unscrubbed
 	unscrubbed bool        // the log may still hold what was forgotten
 	pending    *pending
-	fault      func(query string) error // set by tests
+	fault      faultHook // set by tests
 
 	mu      sync.Mutex // guards closed, and the adding to running
 	closed  bool

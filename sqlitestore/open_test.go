@@ -444,11 +444,11 @@ func TestCloseReleases(t *testing.T) {
 		}
 		mustLen(t, s, 1)
 		ctx, cancel := context.WithCancel(t.Context())
-		s.fault = func(string) error { cancel(); return nil }
+		s.fault.set(func(string) error { cancel(); return nil })
 		if _, err := s.Len(ctx); !errors.Is(err, context.Canceled) {
 			t.Errorf("Len gave %v, want context.Canceled", err)
 		}
-		s.fault = nil
+		s.fault.set(nil)
 		mustClose(t, s)
 		mustContain(t, folder, "memory.db", "memory.db.lock")
 	}

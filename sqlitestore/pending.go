@@ -51,6 +51,10 @@ func newPending() *pending { return &pending{work: backlog{stamps: make(map[int6
 func (p *pending) take() backlog {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.scheduled != nil && p.scheduled.Stop() {
+		p.scheduled = nil // nothing is left for it to write
+		p.writing.Done()
+	}
 	work := p.work
 	p.work = backlog{stamps: make(map[int64]time.Time)}
 	return work

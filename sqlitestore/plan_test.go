@@ -34,10 +34,10 @@ func queryPlan(t *testing.T, s *Store, query string, args ...any) string {
 func TestPlans(t *testing.T) {
 	s := openFixture(t)
 	var statements []string // that a recall in exact mode runs, in the end
-	s.fault = func(query string) error {
+	s.fault.set(func(query string) error {
 		statements = append(statements, query)
 		return nil
-	}
+	})
 	for _, query := range []memory.Query{
 		{Text: "vault, deploy", ExactWords: true},
 		{Text: "vault", ExactWords: true, Filter: memory.Filter{AgentPrefix: "a", Category: memory.Fact, MinStrength: new(0.1)}},
@@ -50,7 +50,7 @@ func TestPlans(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s.fault = nil
+	s.fault.set(nil)
 	if len(statements) == 0 {
 		t.Fatal("no statement was seen")
 	}
