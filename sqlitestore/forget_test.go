@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -122,6 +123,30 @@ func TestForgetDespiteReader(t *testing.T) {
 		if names := filesWith(t, folder, secret(n)); len(names) > 0 {
 			t.Errorf("%s is still in %v", secret(n), names)
 		}
+	}
+}
+
+// TestReplaceDropsWords replaces an entry several times within one transaction
+// and looks which words the vocabulary has after it: those of the last text,
+// also where an entry between had lost them, and no others.
+func TestReplaceDropsWords(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "memory.db")
+	s := mustOpen(t, path, Options{})
+	e := memory.NewEntry(memory.Fact, "alpha beta")
+	var batch []memory.Entry
+	for _, text := range []string{"alpha beta", "beta gamma", "alpha gamma", "gamma delta"} {
+		e.Memory = text
+		batch = append(batch, e)
+	}
+	for _, writes := range [][]memory.Entry{batch[:1], batch} {
+		if _, err := s.StoreBatch(t.Context(), writes, memory.Replace); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var pieces []string
+	err := s.view(t.Context(), func(tx *tx) error { return tx.collect(&pieces, `SELECT piece FROM piece ORDER BY piece`) })
+	if want := []string{"delta", "gamma"}; err != nil || !slices.Equal(pieces, want) {
+		t.Errorf("the vocabulary is %q (%v), want %q", pieces, err, want)
 	}
 }
 

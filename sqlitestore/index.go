@@ -68,6 +68,7 @@ func sortedSet(list []string) []string {
 // come here.
 func (w *writeTx) reindex(rowID int64, e *memory.Entry) error {
 	words := indexedOf(e, w.vocabulary.termsOf)
+	w.loose.keep(words)
 	var tokens []string
 	add := func(kind byte, texts []string, idOf func(string) (int64, error)) error {
 		for _, text := range texts {

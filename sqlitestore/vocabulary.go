@@ -140,12 +140,22 @@ func (l *looseWords) add(words indexed) {
 	if l.pieces == nil {
 		l.pieces, l.tags, l.terms = make(map[string]bool), make(map[string]bool), make(map[string]bool)
 	}
+	l.each(words, func(set map[string]bool, word string) { set[word] = true })
+}
+
+// keep takes back what an entry holds that is indexed later in the transaction,
+// so that replacing an entry by much the same one looks up nothing.
+func (l *looseWords) keep(words indexed) {
+	l.each(words, func(set map[string]bool, word string) { delete(set, word) })
+}
+
+func (l *looseWords) each(words indexed, do func(set map[string]bool, word string)) {
 	for _, list := range []struct {
 		words []string
-		into  map[string]bool
+		set   map[string]bool
 	}{{words.pieces, l.pieces}, {words.keywords, l.pieces}, {words.tags, l.tags}, {words.terms, l.terms}} {
 		for _, word := range list.words {
-			list.into[word] = true
+			do(list.set, word)
 		}
 	}
 }
