@@ -5,7 +5,6 @@ import (
 	"io"
 	"iter"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -30,7 +29,18 @@ import (
 // UUID is derived (version 5), always the same one, so that importing again
 // finds the entry and links lead to it. The original id is kept in the
 // attribute original_id, and written again by Write.
-type Agent struct{}
+//
+// As links lead from agent to agent, an id that is no UUID stands for one
+// entry, whichever agent it belongs to. If two agents have given their own
+// entries the same id, that is a fault of the second line, and OwnIDs is the
+// way out.
+type Agent struct {
+	// OwnIDs says that each agent has ids of its own, as in files put
+	// together from several. Ids are then derived from that of the agent as
+	// well, and links lead to entries of the same agent. The form is then
+	// called agent-own-ids, and never recognized by itself.
+	OwnIDs bool
+}
 
 // agentIDs is the namespace of the UUIDs derived from free ids. It must never
 // change, or importing again would double what is stored.
@@ -39,22 +49,32 @@ var agentIDs = uuid.NewSHA1(uuid.NameSpaceURL, []byte("https://github.com/loopme
 const originalID = "original_id"
 
 // Name implements [Format].
-func (Agent) Name() string { return "agent" }
+func (a Agent) Name() string {
+	if a.OwnIDs {
+		return "agent-own-ids"
+	}
+	return "agent"
+}
 
 // Detect implements [Format].
-func (Agent) Detect(keys []string) bool { return hasKey(keys, "content") }
+func (a Agent) Detect(keys []string) bool { return !a.OwnIDs && hasKey(keys, "content") }
 
 // Reader implements [Format].
-func (Agent) Reader(FileInfo) Reader { return &agentReader{} }
+func (a Agent) Reader(FileInfo) Reader { return &agentReader{form: a} }
 
-type agentReader struct{ unknownFields }
+type agentReader struct {
+	form    Agent
+	ignored []string
+}
 
 func (r *agentReader) Entries(line []byte) ([]memory.Entry, error) {
 	o := parseObject(line)
 	original := required(o, "id", asText)
+	agent := required(o, "agent", asText)
+	asAgentID := func(v value) (uuid.UUID, error) { return r.form.asID(agent, v) }
 	entry := memory.Entry{
 		ID:              required(o, "id", asAgentID),
-		Agent:           required(o, "agent", asText),
+		Agent:           agent,
 		Memory:          required(o, "content", asText),
 		Category:        memory.Category(required(o, "category", asText)),
 		Tags:            required(o, "tags", asList(asText)),
@@ -83,12 +103,16 @@ func (r *agentReader) Entries(line []byte) ([]memory.Entry, error) {
 	if err := entry.Validate(); err != nil {
 		return nil, err
 	}
-	r.note(o)
+	r.ignored = o.unknown()
 	return []memory.Entry{entry}, nil
 }
 
-// asAgentID reads a free id.
-func asAgentID(v value) (uuid.UUID, error) {
+func (r *agentReader) Ignored() []string { return r.ignored }
+
+func (r *agentReader) End() []string { return nil }
+
+// asID reads a free id of an agent.
+func (a Agent) asID(agent string, v value) (uuid.UUID, error) {
 	text, err := asText(v)
 	if err != nil {
 		return uuid.Nil, err
@@ -99,7 +123,33 @@ func asAgentID(v value) (uuid.UUID, error) {
 	if id, err := memory.ParseID(text); err == nil {
 		return id, nil
 	}
-	return uuid.NewSHA1(agentIDs, []byte(text)), nil
+	return a.derive(agent, text), nil
+}
+
+// derive returns the UUID of an id that is none. No text holds a NUL, so that
+// the two kinds of names cannot meet.
+func (a Agent) derive(agent, id string) uuid.UUID {
+	if a.OwnIDs {
+		id = agent + "\x00" + id
+	}
+	return uuid.NewSHA1(agentIDs, []byte(id))
+}
+
+// original returns the id from which that of the entry was derived, or "".
+func (a Agent) original(e *memory.Entry) string {
+	original := e.Attributes[originalID]
+	if original == "" || a.derive(e.Agent, original) != e.ID {
+		return ""
+	}
+	return original
+}
+
+// owner implements [owned].
+func (a Agent) owner(e *memory.Entry) (agent, id string) {
+	if id := a.original(e); id != "" {
+		return e.Agent, id
+	}
+	return "", ""
 }
 
 // named reads one of a set of names.
@@ -136,31 +186,36 @@ type agentLine struct {
 	AuthorTenantID  string    `json:"author_tenant_id,omitzero"`
 }
 
+// ownIDs implements [owned].
+func (Agent) ownIDs() Format { return Agent{OwnIDs: true} }
+
 // Write implements [Format]. Entries that were never accessed get the time of
 // their creation as last_accessed, as heartbit does it.
 //
 // It ranges over the entries twice: a link may lead to one that comes later,
 // and is written with the original id of that one.
-func (Agent) Write(w io.Writer, entries iter.Seq2[memory.Entry, error]) error {
-	originals := make(map[uuid.UUID]string)
+func (a Agent) Write(w io.Writer, entries iter.Seq2[memory.Entry, error]) error {
+	type owned struct{ agent, id string }
+	originals := make(map[uuid.UUID]owned)
 	for entry, err := range entries {
 		if err != nil {
 			return err
 		}
-		if id := entry.Attributes[originalID]; id != "" {
-			originals[entry.ID] = id
+		if id := a.original(&entry); id != "" {
+			originals[entry.ID] = owned{entry.Agent, id}
 		}
 	}
-	name := func(id uuid.UUID) string {
-		if original, ok := originals[id]; ok {
-			return original
+	name := func(agent string, id uuid.UUID) string {
+		original, ok := originals[id]
+		if !ok || a.OwnIDs && original.agent != agent {
+			return id.String()
 		}
-		return id.String()
+		return original.id
 	}
-	names := func(ids []uuid.UUID) []string {
+	names := func(agent string, ids []uuid.UUID) []string {
 		var out []string
 		for _, id := range ids {
-			out = append(out, name(id))
+			out = append(out, name(agent, id))
 		}
 		return out
 	}
@@ -169,7 +224,7 @@ func (Agent) Write(w io.Writer, entries iter.Seq2[memory.Entry, error]) error {
 			return err
 		}
 		line := agentLine{
-			ID:              name(e.ID),
+			ID:              name(e.Agent, e.ID),
 			Agent:           e.Agent,
 			Content:         e.Memory,
 			Category:        string(e.Category),
@@ -181,8 +236,8 @@ func (Agent) Write(w io.Writer, entries iter.Seq2[memory.Entry, error]) error {
 			MemoryType:      e.MemoryType.String(),
 			Keywords:        e.Keywords,
 			Strength:        e.Strength,
-			RelatedIDs:      names(e.RelatedIDs),
-			SourceIDs:       names(e.SourceIDs),
+			RelatedIDs:      names(e.Agent, e.RelatedIDs),
+			SourceIDs:       names(e.Agent, e.SourceIDs),
 			Embedding:       e.Embedding,
 			Confidentiality: e.Confidentiality.String(),
 			AuthorUserID:    e.AuthorUserID,
@@ -202,14 +257,14 @@ func (Agent) Write(w io.Writer, entries iter.Seq2[memory.Entry, error]) error {
 }
 
 // Project implements [Format].
-func (Agent) Project(e memory.Entry) memory.Entry {
+func (a Agent) Project(e memory.Entry) memory.Entry {
 	if e.LastAccessed == nil {
 		e.LastAccessed = &e.CreatedAt
 	}
 	e.Relevance, e.Validated, e.LastDecayed, e.Pinned = memory.DefaultRelevance, false, nil, false
-	original, ok := e.Attributes[originalID]
+	original := a.original(&e)
 	e.Attributes = nil
-	if ok {
+	if original != "" {
 		e.Attributes = map[string]string{originalID: original}
 	}
 	return e
@@ -223,26 +278,4 @@ func writeLine(w io.Writer, value any) error {
 	}
 	_, err = w.Write(append(line, '\n'))
 	return err
-}
-
-// unknownFields remembers which fields a reader ignored, for its End.
-type unknownFields struct{ names []string }
-
-// maxUnknown bounds how many are remembered: a person needs some of them.
-const maxUnknown = 20
-
-func (u *unknownFields) note(o *object) {
-	for _, name := range o.unknown() {
-		if len(u.names) < maxUnknown && !slices.Contains(u.names, name) {
-			u.names = append(u.names, name)
-		}
-	}
-}
-
-// End implements [Reader].
-func (u *unknownFields) End() []string {
-	if len(u.names) == 0 {
-		return nil
-	}
-	return []string{"these fields are unknown and were ignored: " + joinNames(u.names)}
 }

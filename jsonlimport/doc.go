@@ -15,9 +15,10 @@
 //
 // # Cost
 //
-// Beside the batch and the longest line, each entry read costs about 50 bytes
-// during the import: its 16-byte id and the number of the entry that had it
-// last, by which the later of two lines with one id wins.
+// Beside the batch and the longest line, each entry read costs about 100 bytes
+// during the import: its id, where it stands, and a fingerprint of what it says,
+// by which the later of two lines with one id wins, and it is told if the other
+// one said something else.
 //
 // # Another form
 //

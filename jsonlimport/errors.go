@@ -3,6 +3,7 @@ package jsonlimport
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -18,7 +19,7 @@ var ErrSourceChanged = errors.New("the source changed during the import")
 // LineError tells what is wrong with one line of a source.
 type LineError struct {
 	File   string `json:"file"`
-	Line   int    `json:"line"`             // from 1
+	Line   int    `json:"line,omitempty"`   // from 1; 0 means the file as a whole
 	Column int    `json:"column,omitempty"` // in bytes from 1; 0 means the line as a whole
 	Field  string `json:"field,omitempty"`  // the field concerned, if it is one
 	Reason string `json:"reason"`           // what was found and what was expected
@@ -63,9 +64,38 @@ func lineError(file string, l *line, err error) *LineError {
 		}
 	}
 	if offset >= 0 {
+		offset, out.Reason = explainBytes(l.text, offset, out.Reason)
 		out.Column, out.Near = offset+1, excerpt(l.text, offset)
 	}
 	return out
+}
+
+// explainBytes says of two faults, of which the JSON library only says that
+// they are there, what they are and what to do. It returns where they are too.
+func explainBytes(line []byte, offset int, reason string) (int, string) {
+	if at := invalidUTF8(line); at >= 0 && at >= offset {
+		return at, fmt.Sprintf("holds the byte 0x%02x, which is no UTF-8; convert the file from the encoding that it has: iconv -f WINDOWS-1252 -t UTF-8", line[at])
+	}
+	if escape := line[min(offset, len(line)):]; surrogate.Match(escape) {
+		return offset, fmt.Sprintf("holds %s, one half of a surrogate pair; both together mean a character, write \\ufffd if the other one is lost", escape[:6])
+	}
+	return offset, reason
+}
+
+// surrogate is the escape of one half of a pair. Where a fault is noticed at
+// one, the other half is missing.
+var surrogate = regexp.MustCompile(`^\\u[dD][89a-fA-F][0-9a-fA-F]{2}`)
+
+// invalidUTF8 returns the offset of the first byte that is no UTF-8, or -1.
+func invalidUTF8(text []byte) int {
+	for i := 0; i < len(text); {
+		r, size := utf8.DecodeRune(text[i:])
+		if r == utf8.RuneError && size == 1 {
+			return i
+		}
+		i += size
+	}
+	return -1
 }
 
 // excerpt returns some text around an offset, cut between characters.

@@ -41,8 +41,22 @@ type Reader interface {
 	// is never blank and ends before its line break. An error that is a
 	// [memory.DecodeError] tells where in the line the fault lies.
 	Entries(line []byte) ([]memory.Entry, error)
+	// Ignored returns the fields of the line that Entries has read last which
+	// the form does not know, so that they do not get lost in silence.
+	Ignored() []string
 	// End returns what the user should know about the file as a whole.
 	End() []string
+}
+
+// owned is what a [Format] implements if two owners may, not knowing of each
+// other, have given one id to different entries.
+type owned interface {
+	// owner returns whose entry it is and by which id it is known, or nothing
+	// if its id is unique everywhere.
+	owner(e *memory.Entry) (owner, id string)
+	// ownIDs returns the form for files in which each owner has ids of its
+	// own.
+	ownIDs() Format
 }
 
 // FileInfo is what a [Reader] may want to know about its file.
@@ -53,7 +67,7 @@ type FileInfo struct {
 }
 
 // The formats, in the order in which Detect is asked.
-var formats = []Format{Loopctl{}, Agent{}, Graph{}}
+var formats = []Format{Loopctl{}, Agent{}, Graph{}, Agent{OwnIDs: true}}
 
 // Formats returns the forms that can be read and written.
 func Formats() []Format { return slices.Clone(formats) }

@@ -69,7 +69,7 @@ func (Graph) Reader(info FileInfo) Reader {
 }
 
 type graphReader struct {
-	unknownFields
+	ignored  []string
 	modTime  time.Time
 	entities map[string]bool
 	ends     map[string]int // names that relations lead from and to, with how many do
@@ -97,9 +97,11 @@ func (r *graphReader) Entries(line []byte) ([]memory.Entry, error) {
 			return nil, err
 		}
 	}
-	r.note(o)
+	r.ignored = o.unknown()
 	return entries, nil
 }
+
+func (r *graphReader) Ignored() []string { return r.ignored }
 
 func (r *graphReader) entity(o *object) []memory.Entry {
 	name := required(o, "name", asText)
@@ -170,7 +172,7 @@ func graphID(key []string) uuid.UUID {
 
 // End implements [Reader].
 func (r *graphReader) End() []string {
-	notes := r.unknownFields.End()
+	var notes []string
 	for _, name := range slices.Sorted(maps.Keys(r.ends)) {
 		if !r.entities[name] {
 			notes = append(notes, fmt.Sprintf("%q is no entity of this file; %s to or from it kept",

@@ -3,8 +3,8 @@ package jsonlimport
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -24,9 +24,15 @@ type Options struct {
 	OnConflict memory.OnConflict
 	// SkipMalformed stores the good lines and writes the others, unchanged,
 	// to the rejected file of their input. It appears with mode 0600 just
-	// before the first write to the store, in place of one left by a former
-	// import. By default one malformed line means that nothing is stored.
+	// before the first write to the store, and replaces none: if there is one
+	// with other lines, it gets the next free name ([FileReport] has it). By
+	// default one malformed line means that nothing is stored.
 	SkipMalformed bool
+	// Admit, if set, is asked about each entry before anything is written, and
+	// refuses, best with a [memory.FieldError], what the store would refuse:
+	// in the midst of storing that would come too late and without the line.
+	// It may complete the entry, as [memory.Scope.Admit] does.
+	Admit func(*memory.Entry) error
 	// DryRun validates and counts, and writes nothing at all.
 	DryRun bool
 
@@ -38,10 +44,10 @@ type Options struct {
 	MaxErrors int
 	// BatchEntries and BatchBytes bound what is stored with one write, as the
 	// others who write to the store wait meanwhile; default 250 entries or
-	// 128 KiB of lines, whichever comes first. That takes an SQLite store some
-	// tens of milliseconds, and less than half a second even on a machine with
-	// far too much to do. A longer line is stored whole, with what came before
-	// it; a line that holds more entries is split.
+	// 128 KiB of lines, whichever comes first. Where that takes longer than
+	// 0.2 s, as it may on a slow machine, the next writes are smaller. A
+	// longer line is stored whole, with what came before it; a line that holds
+	// more entries is split.
 	BatchEntries int
 	BatchBytes   int
 	// TempDir is where streams are copied to; default [os.TempDir].
@@ -59,13 +65,17 @@ func (o Options) withDefaults() *Options {
 	if o.Progress == nil {
 		o.Progress = func(Progress) {}
 	}
+	if o.Admit == nil {
+		o.Admit = func(*memory.Entry) error { return nil }
+	}
 	return &o
 }
 
 // Store is what Import needs of a store; every [memory.Backend] has it.
 type Store interface {
 	memory.BatchWriter
-	// Get is used to see which ids exist, before anything is written.
+	// Get is used to see which ids exist, before anything is written, and
+	// whether entries that are kept differ.
 	Get(ctx context.Context, id uuid.UUID) (memory.Record, error)
 }
 
@@ -91,30 +101,29 @@ func Import(ctx context.Context, store Store, inputs []Input, options Options) (
 	if err == nil && !options.DryRun {
 		err = r.store(ctx, store)
 	}
+	r.report.summarize()
 	r.report.Seconds = time.Since(r.started).Seconds()
 	return r.report, err
 }
 
 // store is the second pass of an import.
 func (r *run) store(ctx context.Context, store Store) error {
-	for _, f := range r.rejected {
-		if err := f.commit(); err != nil {
+	for i, f := range r.rejected {
+		var err error
+		if r.report.Files[i].Rejected, err = f.commit(); err != nil {
 			return err
 		}
 	}
+	pace := newPace(r.opts.BatchEntries)
 	err := r.again(ctx, Storing, func(batch []found) error {
-		for part := range slices.Chunk(batch, r.opts.BatchEntries) {
-			entries := make([]memory.Entry, len(part))
-			for i := range part {
-				entries[i] = part[i].entry
+		for len(batch) > 0 {
+			part := batch[:min(pace.entries, len(batch))]
+			batch = batch[len(part):]
+			begun := time.Now()
+			if err := r.storePart(ctx, store, part); err != nil {
+				return fmt.Errorf("%s, line %d and what follows: %w", part[0].source.Name, part[0].line, err)
 			}
-			result, err := store.StoreBatch(ctx, entries, r.opts.OnConflict)
-			if err != nil {
-				return err
-			}
-			r.report.Imported += result.Stored
-			r.report.Existing += result.Kept
-			r.report.Replaced += result.Replaced
+			pace.took(len(part), time.Since(begun))
 		}
 		return nil
 	})
@@ -123,8 +132,38 @@ func (r *run) store(ctx context.Context, store Store) error {
 	case err == nil:
 		return nil
 	case stored == 0:
-		return fmt.Errorf("nothing was stored: %w", err)
+		return nothingStored(err)
 	default:
-		return &PartialError{Stored: stored, Total: len(r.last), Err: err, Exist: r.opts.OnConflict == memory.Fail}
+		return &PartialError{Stored: stored, Total: len(r.seen), Err: err, Exist: r.opts.OnConflict == memory.Fail}
 	}
+}
+
+// storePart stores some entries with one write.
+func (r *run) storePart(ctx context.Context, store Store, part []found) error {
+	entries := make([]memory.Entry, len(part))
+	for i := range part {
+		entries[i] = part[i].entry
+	}
+	result, err := store.StoreBatch(ctx, entries, r.opts.OnConflict)
+	if err != nil {
+		return err
+	}
+	r.report.Imported += result.Stored
+	r.report.Existing += result.Kept
+	r.report.Replaced += result.Replaced
+	if result.Kept == 0 {
+		return nil
+	}
+	for i := range part {
+		record, err := store.Get(ctx, part[i].entry.ID)
+		if errors.Is(err, memory.ErrNotFound) {
+			r.report.outOfSight(&part[i])
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		r.report.compare(&part[i], &record.Entry)
+	}
+	return nil
 }

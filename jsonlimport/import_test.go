@@ -174,12 +174,37 @@ func TestImport_rejectedLinesAreUnchanged(t *testing.T) {
 		t.Errorf("mode %v; want 0600", info.Mode())
 	}
 
-	// Importing what was set aside must not replace it by itself.
-	_, err = jsonlimport.Import(t.Context(), store, files(path, rejected), jsonlimport.Options{SkipMalformed: true})
-	if err == nil || !strings.Contains(err.Error(), "is an input") {
-		t.Errorf("error = %v; want the input spared", err)
-	}
+	// The same lines again are in that file already; importing them, as a
+	// pattern may do, sets them aside once more and changes nothing.
+	report = mustImport(t, store, jsonlimport.Options{SkipMalformed: true}, path, rejected)
 	mustEqual(t, "rejected lines", mustRead(t, rejected), strings.Join(bad, ""))
+	if report.Files[0].Rejected != rejected || report.Files[1].Rejected != rejected+".rejected.jsonl" {
+		t.Errorf("report %+v; want the former file and one for it", report.Files)
+	}
+}
+
+// TestImport_rejectedFilesAreNeverReplaced skips other lines each time. What
+// was set aside before may be the only copy.
+func TestImport_rejectedFilesAreNeverReplaced(t *testing.T) {
+	path := mustWrite(t, "memory.jsonl", "")
+	folder := filepath.Dir(path)
+	for _, run := range []struct{ line, name string }{
+		{"bad 1\n", "memory.jsonl.rejected.jsonl"},
+		{"bad 2\n", "memory.jsonl.rejected-2.jsonl"},
+		{"bad 3\n", "memory.jsonl.rejected-3.jsonl"},
+		{"bad 2\n", "memory.jsonl.rejected-2.jsonl"},
+	} {
+		if err := os.WriteFile(path, []byte(run.line), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		report := mustImport(t, mustStore(t), jsonlimport.Options{SkipMalformed: true}, path)
+		if want := filepath.Join(folder, run.name); report.Files[0].Rejected != want || mustRead(t, want) != run.line {
+			t.Errorf("%q is in %s; want it in %s", run.line, report.Files[0].Rejected, want)
+		}
+	}
+	if all, err := os.ReadDir(folder); err != nil || len(all) != 4 {
+		t.Errorf("files = %v, %v; want the source and three", all, err)
+	}
 }
 
 func TestImport_noRejectedFileWithoutNeed(t *testing.T) {

@@ -15,8 +15,9 @@ import (
 //	 "relevance":1.0,"access_count":0,"validated":false,
 //	 "last_accessed":null,"last_decayed":null}
 //
-// See [memory.DecodeJSON] for what is accepted. It is the one form that holds
-// every field of an entry.
+// The further fields of an entry are there only where they differ from their
+// default; it is the one form that holds them all. See [memory.DecodeJSON] for
+// what is accepted. Other fields are ignored with a warning.
 type Loopctl struct{}
 
 // Name implements [Format].
@@ -28,19 +29,22 @@ func (Loopctl) Detect(keys []string) bool {
 }
 
 // Reader implements [Format].
-func (Loopctl) Reader(FileInfo) Reader { return loopctlReader{} }
+func (Loopctl) Reader(FileInfo) Reader { return &loopctlReader{} }
 
-type loopctlReader struct{}
+type loopctlReader struct{ ignored []string }
 
-func (loopctlReader) Entries(line []byte) ([]memory.Entry, error) {
-	entry, err := memory.DecodeJSON(line)
+func (r *loopctlReader) Entries(line []byte) ([]memory.Entry, error) {
+	entry, ignored, err := memory.DecodeJSONUnknown(line)
 	if err != nil {
 		return nil, err
 	}
+	r.ignored = ignored
 	return []memory.Entry{entry}, nil
 }
 
-func (loopctlReader) End() []string { return nil }
+func (r *loopctlReader) Ignored() []string { return r.ignored }
+
+func (r *loopctlReader) End() []string { return nil }
 
 // Project implements [Format].
 func (Loopctl) Project(entry memory.Entry) memory.Entry { return entry }

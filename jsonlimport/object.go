@@ -22,6 +22,7 @@ import (
 type object struct {
 	fields map[string]value
 	names  []string // of the fields, in order
+	within string   // the field whose value is being taken apart, or ""
 	asked  []string // names that were read, present or not
 	err    error    // the first fault, a memory.DecodeError or FieldError
 }
@@ -38,7 +39,11 @@ func parseObject(line []byte) *object {
 	o := &object{fields: make(map[string]value)}
 	d := jsontext.NewDecoder(bytes.NewReader(line))
 	if err := o.parse(line, d); err != nil {
-		o.err = syntaxError(err, int(d.InputOffset()))
+		fault := memory.ExplainSyntax(err, int(d.InputOffset()))
+		if fault.Field == "" {
+			fault.Field = o.within
+		}
+		o.err = fault
 	}
 	return o
 }
@@ -53,11 +58,12 @@ func (o *object) parse(line []byte, d *jsontext.Decoder) error {
 			return err
 		}
 		name := key.String()
-		o.names = append(o.names, name)
+		o.names, o.within = append(o.names, name), name
 		raw, err := d.ReadValue()
 		if err != nil {
 			return err
 		}
+		o.within = ""
 		end := int(d.InputOffset())
 		start := end - len(raw)
 		o.fields[name] = value{raw: line[start:end], offset: start}
@@ -71,20 +77,6 @@ func (o *object) parse(line []byte, d *jsontext.Decoder) error {
 		return err
 	}
 	return nil
-}
-
-func syntaxError(err error, offset int) error {
-	out := &memory.DecodeError{Offset: offset, Reason: err.Error()}
-	if syntax, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
-		out.Offset, out.Reason = int(syntax.ByteOffset), syntax.Err.Error()
-	}
-	switch {
-	case errors.Is(err, jsontext.ErrDuplicateName):
-		out.Reason = "a key stands twice in one object"
-	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
-		out.Incomplete, out.Reason = true, "the line ends in the middle of the object"
-	}
-	return out
 }
 
 // fail records a fault of the field unless there was one before.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/maphash"
-	"os"
 	"time"
 
 	"github.com/google/uuid"
@@ -23,9 +22,11 @@ type run struct {
 	lookup func(context.Context, uuid.UUID) (memory.Record, error)
 
 	sources []*source
-	total   int64             // bytes of all sources
-	seed    maphash.Seed      // of the fingerprints
-	last    map[uuid.UUID]int // number of the last entry with that id, from 1
+	total   int64        // bytes of all sources
+	seed    maphash.Seed // of the fingerprints
+	number  int          // of the entry that was validated last
+	seen    map[uuid.UUID]sighting
+	line    []byte // of content, reused
 
 	malformed RefusedError
 	conflicts RefusedError
@@ -34,10 +35,11 @@ type run struct {
 
 // found is an entry and where it stands.
 type found struct {
-	entry  memory.Entry
-	source *source
-	line   int
-	format Format
+	entry   memory.Entry
+	source  *source
+	line    int
+	format  Format
+	ignored []FieldDifference // fields of the line that the form does not know
 }
 
 func newRun(options Options) *run {
@@ -46,7 +48,7 @@ func newRun(options Options) *run {
 		report:    Report{DryRun: options.DryRun, Files: []FileReport{}, Skipped: []*LineError{}, Warnings: []Warning{}},
 		started:   time.Now(),
 		seed:      maphash.MakeSeed(),
-		last:      make(map[uuid.UUID]int),
+		seen:      make(map[uuid.UUID]sighting),
 		malformed: RefusedError{Err: memory.ErrInvalid},
 		conflicts: RefusedError{Err: memory.ErrConflict},
 	}
@@ -66,7 +68,7 @@ func (r *run) close() {
 func (r *run) validate(ctx context.Context, inputs []Input) error {
 	err := r.validateAll(ctx, inputs)
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
-		return fmt.Errorf("nothing was stored: %w", err)
+		return nothingStored(err)
 	}
 	return err
 }
@@ -96,7 +98,7 @@ func (r *run) validateAll(ctx context.Context, inputs []Input) error {
 	}
 	for _, s := range r.sources {
 		if err := s.unchanged(); err != nil {
-			return fmt.Errorf("nothing was stored: %w", err)
+			return nothingStored(err)
 		}
 	}
 	return ctx.Err()
@@ -104,34 +106,12 @@ func (r *run) validateAll(ctx context.Context, inputs []Input) error {
 
 func (r *run) validateSource(ctx context.Context, s *source, progress *phaseMeter) error {
 	before := r.report.Read
-	rejected := &rejectedFile{path: s.rejected()}
-	r.rejected = append(r.rejected, rejected)
+	v := &validation{run: r, source: s, rejected: &rejectedFile{path: s.rejected()}}
+	r.rejected = append(r.rejected, v.rejected)
 	chunk := newChunk(r.opts, r.seed)
 	format, notes, err := s.scan(ctx, r.opts, r.info(s), progress.read, func(it *item) error {
-		switch {
-		case it.torn:
-			r.report.TornBytes += int64(len(it.line.raw))
-			r.report.warn(s.Name, "the torn last line of %d bytes was dropped", len(it.line.raw))
-		case it.fault != nil && r.opts.SkipMalformed:
-			r.report.skip(it.fault)
-			if r.opts.DryRun {
-				break
-			}
-			if rejected.out == nil {
-				if err := r.sparesSources(rejected.path); err != nil {
-					return err
-				}
-			}
-			if err := rejected.add(it.line, it.rest); err != nil {
-				return err
-			}
-		case it.fault != nil:
-			r.malformed.add(it.fault, r.opts.MaxErrors)
-		}
-		for i := range it.entries {
-			if err := r.count(ctx, s, it.line, it.entries[i].ID); err != nil {
-				return err
-			}
+		if err := v.visit(ctx, it); err != nil {
+			return err
 		}
 		if chunk.add(it) {
 			s.sums = append(s.sums, chunk.cut())
@@ -148,52 +128,136 @@ func (r *run) validateSource(ctx context.Context, s *source, progress *phaseMete
 	if format != nil {
 		file.Format = format.Name()
 	}
-	if rejected.out != nil {
-		file.Rejected = rejected.path
-	}
 	r.report.Files = append(r.report.Files, file)
-	for _, note := range notes {
+	for _, note := range append(v.ignored.notes(), notes...) {
 		r.report.warn(s.Name, "%s", note)
 	}
 	return nil
 }
 
-// sparesSources fails if a file of rejected lines would take the place of an
-// input, as can happen where a pattern matches what a former import left.
-func (r *run) sparesSources(path string) error {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil // there is no such file, or creating it will tell
+// validation is the first pass over one source.
+type validation struct {
+	*run
+	source   *source
+	rejected *rejectedFile
+	ignored  ignoredFields
+}
+
+// visit counts the entries of a line, or what is wrong with it.
+func (v *validation) visit(ctx context.Context, it *item) error {
+	if it.torn {
+		v.report.TornBytes += int64(len(it.line.raw))
+		v.report.warn(v.source.Name, "the torn last line of %d bytes was dropped", len(it.line.raw))
+		return nil
 	}
-	for _, s := range r.sources {
-		if s.spool == nil && os.SameFile(info, s.info) {
-			return fileError(path, memory.ErrInvalid, "is an input, and skipped lines of another would replace it; move it elsewhere")
+	if it.fault == nil {
+		it.fault = v.collision(it)
+	}
+	if it.fault != nil {
+		v.number += len(it.entries) // the second pass counts them too
+		return v.refuse(it)
+	}
+	v.ignored.add(it)
+	for i := range it.entries {
+		v.number++
+		f := found{entry: it.entries[i], source: v.source, line: it.line.number, format: it.format}
+		if err := v.count(ctx, &f); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
+// refuse deals with a malformed line.
+func (v *validation) refuse(it *item) error {
+	switch {
+	case !v.opts.SkipMalformed:
+		v.malformed.add(it.fault, v.opts.MaxErrors)
+		return nil
+	case v.opts.DryRun:
+		v.report.skip(it.fault)
+		return nil
+	default:
+		v.report.skip(it.fault)
+		return v.rejected.add(it.line, it.rest)
+	}
+}
+
+// collision is the fault of a line with an id that someone else has given to
+// another entry, or nil.
+func (v *validation) collision(it *item) *LineError {
+	form, ok := it.format.(owned)
+	if !ok {
+		return nil
+	}
+	for i := range it.entries {
+		owner, id := form.owner(&it.entries[i])
+		last := v.seen[it.entries[i].ID]
+		if id == "" || last.owner == 0 || last.owner == v.ownerOf(it.format, &it.entries[i]) {
+			continue
+		}
+		return &LineError{File: v.source.Name, Line: it.line.number, Field: "id", Reason: fmt.Sprintf(
+			"%q of %q is also the id of an entry of another one, in %s:%d; if each has ids of its own, the form is %s",
+			shorten(id), shorten(owner), last.source.Name, last.line, form.ownIDs().Name())}
+	}
+	return nil
+}
+
+// sighting is what a run remembers of the last entry with an id.
+type sighting struct {
+	number  int    // of the entry, from 1
+	content uint64 // fingerprint of what it says
+	owner   uint64 // fingerprint of whose it is; 0 if its id is unique anyway
+	source  *source
+	line    int
+}
+
+// ownerOf returns the fingerprint for a sighting.
+func (r *run) ownerOf(format Format, e *memory.Entry) uint64 {
+	form, ok := format.(owned)
+	if !ok {
+		return 0
+	}
+	owner, id := form.owner(e)
+	if id == "" {
+		return 0
+	}
+	return max(1, maphash.String(r.seed, owner))
+}
+
+// content returns a fingerprint of what an entry says.
+func (r *run) content(f *found) uint64 {
+	e := withoutUse(f.format.Project(f.entry))
+	r.line = e.AppendJSON(r.line[:0])
+	return maphash.Bytes(r.seed, r.line)
+}
+
 // count counts a valid entry and looks whether its id exists where that
 // matters before the first write.
-func (r *run) count(ctx context.Context, s *source, l *line, id uuid.UUID) error {
+func (r *run) count(ctx context.Context, f *found) error {
+	id := f.entry.ID
 	r.report.Read++
-	_, repeated := r.last[id]
-	r.last[id] = r.report.Read
+	last, repeated := r.seen[id]
+	now := sighting{r.number, r.content(f), r.ownerOf(f.format, &f.entry), f.source, f.line}
+	r.seen[id] = now
 	if repeated {
 		r.report.Repeated++
+		if last.content != now.content {
+			r.report.supersede(&last, &now, id)
+		}
 		return nil
 	}
 	if r.lookup == nil {
 		return nil
 	}
-	_, err := r.lookup(ctx, id)
+	record, err := r.lookup(ctx, id)
 	exists := err == nil
 	if err != nil && !errors.Is(err, memory.ErrNotFound) {
-		return fmt.Errorf("nothing was stored: %w", err)
+		return nothingStored(err)
 	}
 	if exists && r.opts.OnConflict == memory.Fail {
 		r.conflicts.add(&LineError{
-			File: s.Name, Line: l.number, Field: "id",
+			File: f.source.Name, Line: f.line, Field: "id",
 			Reason: fmt.Sprintf("%s is in the store already", id),
 		}, r.opts.MaxErrors)
 	}
@@ -207,9 +271,12 @@ func (r *run) count(ctx context.Context, s *source, l *line, id uuid.UUID) error
 		r.report.Replaced++
 	default:
 		r.report.Existing++
+		r.report.compare(f, &record.Entry)
 	}
 	return nil
 }
+
+func nothingStored(err error) error { return fmt.Errorf("nothing was stored: %w", err) }
 
 // again is the second pass. It calls put with the entries of each chunk that
 // count, after proving that they are those which were validated.
@@ -244,10 +311,12 @@ func (r *run) readAgain(ctx context.Context, s *source, number *int, progress *p
 		return nil
 	}
 	_, _, err := s.scan(ctx, r.opts, r.info(s), progress.read, func(it *item) error {
+		ignored := it.ignoredValues()
 		for i := range it.entries {
 			*number++
-			if r.last[it.entries[i].ID] == *number {
-				batch = append(batch, found{entry: it.entries[i], source: s, line: it.line.number, format: it.format})
+			if r.seen[it.entries[i].ID].number == *number {
+				batch = append(batch, found{it.entries[i], s, it.line.number, it.format, ignored})
+				ignored = nil // once is enough
 			}
 		}
 		if chunk.add(it) {

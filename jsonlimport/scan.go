@@ -18,6 +18,7 @@ type item struct {
 	line    *line
 	format  Format // nil where none is known yet
 	entries []memory.Entry
+	ignored []string // fields that the form does not know
 	fault   *LineError
 	torn    bool
 	rest    func(io.Writer) error // writes what is left of a line too long
@@ -28,6 +29,7 @@ type item struct {
 type scanner struct {
 	file   string
 	info   FileInfo
+	admit  func(*memory.Entry) error
 	format Format // nil until a line tells
 	reader Reader
 	lines  *lineReader
@@ -41,7 +43,7 @@ func (s *source) scan(ctx context.Context, opts *Options, info FileInfo, progres
 		return nil, nil, err
 	}
 	defer closer.Close()
-	sc := scanner{file: s.Name, info: info, lines: newLineReader(in, opts.MaxLineBytes)}
+	sc := scanner{file: s.Name, info: info, admit: opts.Admit, lines: newLineReader(in, opts.MaxLineBytes)}
 	if opts.Format != nil {
 		sc.use(opts.Format)
 	}
@@ -85,7 +87,7 @@ func (sc *scanner) item(l *line) *item {
 	fault, _ := errors.AsType[*memory.DecodeError](err)
 	switch {
 	case err == nil:
-		it.entries, it.format = entries, sc.format
+		it.entries, it.ignored, it.format = entries, sc.reader.Ignored(), sc.format
 	case fault != nil && fault.Incomplete && !l.terminated:
 		it.torn = true
 	default:
@@ -108,7 +110,16 @@ func (sc *scanner) entries(l *line) ([]memory.Entry, error) {
 		}
 		sc.use(format)
 	}
-	return sc.reader.Entries(l.text)
+	entries, err := sc.reader.Entries(l.text)
+	if err != nil {
+		return nil, err
+	}
+	for i := range entries {
+		if err := sc.admit(&entries[i]); err != nil {
+			return nil, err
+		}
+	}
+	return entries, nil
 }
 
 // precheck names what a JSON decoder would only call an invalid character.

@@ -113,6 +113,9 @@ func cause(err error) error {
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		return e.Err
 	}
+	if e, ok := errors.AsType[*os.LinkError](err); ok {
+		return e.Err
+	}
 	return err
 }
 
@@ -139,7 +142,7 @@ func (s *source) copy(ctx context.Context, stream io.Reader, tempDir string, pro
 	select {
 	case <-ctx.Done():
 		s.close()
-		return fmt.Errorf("%s: nothing was stored: %w", s.Name, ctx.Err())
+		return fmt.Errorf("%s: %w", s.Name, ctx.Err())
 	case err = <-done:
 	}
 	if err == nil {
@@ -227,8 +230,8 @@ const bufferSize = 64 << 10
 
 func (s *source) decode(raw io.Reader) (*bufio.Reader, error) {
 	text := bufio.NewReaderSize(raw, bufferSize)
-	if start, _ := text.Peek(2); bytes.Equal(start, []byte{0x1f, 0x8b}) {
-		unpacked, err := gzip.NewReader(text)
+	if start, _ := text.Peek(len(gzipMagic)); string(start) == gzipMagic {
+		unpacked, err := newGzipReader(text)
 		if err != nil {
 			return nil, s.readError(err)
 		}
@@ -284,8 +287,10 @@ func (s *source) readError(err error) error {
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return fileError(s.Name, err, "is cut short: the gzip data ends early. Get a whole copy, or take what is there: gzip -dc %s", s.word(""))
+	case errors.Is(err, errTrailing):
+		return fileError(s.Name, err, "has something after the gzip data that is none. Unpack it and look: gzip -dc %s > %s", s.word(""), s.word(".jsonl"))
 	case corrupt, errors.Is(err, gzip.ErrChecksum), errors.Is(err, gzip.ErrHeader):
-		return fileError(s.Name, err, "is damaged: %v", err)
+		return fileError(s.Name, err, "is damaged: the gzip data contradicts itself. Get another copy, or take what is readable: gzip -dc %s", s.word(""))
 	default:
 		return fileError(s.Name, err, "cannot be read: %v", cause(err))
 	}

@@ -20,11 +20,13 @@ type VerifyReport struct {
 	Files    []FileReport `json:"files"`
 	Read     int          `json:"read"`
 	Repeated int          `json:"repeated"` // the id comes again later; only the last counts
-	Same     int          `json:"same"`     // equal in every field that the form holds
+	Same     int          `json:"same"`     // equal in every field of the file
 	// Used counts entries that differ only in what their use in the store
 	// changes: relevance, strength, access_count, last_accessed and
 	// last_decayed.
-	Used      int `json:"used"`
+	Used int `json:"used"`
+	// Different counts entries of which the store says something else, or of
+	// which the file has fields that the form does not know and no store has.
 	Different int `json:"different"`
 	Missing   int `json:"missing"`
 	// Differences lists the first 1000 entries that differ or are missing.
@@ -38,9 +40,10 @@ type VerifyReport struct {
 }
 
 // Complete reports whether the store has everything that the files say, so
-// that they can be deleted. Torn ends are not looked at.
+// that they can be deleted. What is left of a line that was cut short is in no
+// store either.
 func (r *VerifyReport) Complete() bool {
-	return r.Different == 0 && r.Missing == 0 && r.SkippedLines == 0
+	return r.Different == 0 && r.Missing == 0 && r.SkippedLines == 0 && r.TornBytes == 0
 }
 
 // Difference tells about one entry of a file that the store does not have in
@@ -88,6 +91,7 @@ func Verify(ctx context.Context, store Getter, inputs []Input, options Options) 
 	}
 	report.Files, report.Read, report.Repeated = r.report.Files, r.report.Read, r.report.Repeated
 	report.SkippedLines, report.Skipped = r.report.SkippedLines, r.report.Skipped
+	r.report.summarize()
 	report.TornBytes, report.Warnings = r.report.TornBytes, r.report.Warnings
 	report.Seconds = time.Since(r.started).Seconds()
 	return report, err
@@ -104,11 +108,12 @@ func (r *VerifyReport) compare(ctx context.Context, store Getter, f *found) erro
 		return err
 	}
 	inFile, inStore := f.format.Project(f.entry), f.format.Project(record.Entry)
-	fields := differences(&inFile, &inStore)
+	fields := append(differences(&inFile, &inStore), f.ignored...)
+	unused, unusedStored := withoutUse(inFile), withoutUse(inStore)
 	switch {
 	case len(fields) == 0:
 		r.Same++
-	case !slices.ContainsFunc(fields, func(d FieldDifference) bool { return !changesWithUse(d.Field) }):
+	case len(f.ignored) == 0 && len(differences(&unused, &unusedStored)) == 0:
 		r.Used++
 	default:
 		r.Different++
@@ -124,13 +129,11 @@ func (r *VerifyReport) list(f *found, d Difference) {
 	}
 }
 
-func changesWithUse(field string) bool {
-	switch field {
-	case "relevance", "strength", "access_count", "last_accessed", "last_decayed":
-		return true
-	default:
-		return false
-	}
+// withoutUse returns an entry without what its use in a store changes.
+func withoutUse(e memory.Entry) memory.Entry {
+	e.Relevance, e.Strength, e.AccessCount = memory.DefaultRelevance, memory.DefaultStrength, 0
+	e.LastAccessed, e.LastDecayed = nil, nil
+	return e
 }
 
 // differences returns the fields in which two entries differ, sorted by name.

@@ -228,25 +228,33 @@ func (e *DecodeError) Unwrap() error { return ErrInvalid }
 // out of range, bad UTF-8, a lone surrogate and a NUL are each a
 // [DecodeError].
 func DecodeJSON(line []byte) (Entry, error) {
+	entry, _, err := DecodeJSONUnknown(line)
+	return entry, err
+}
+
+// DecodeJSONUnknown is [DecodeJSON] for those who must not lose anything in
+// silence: it also returns the keys that were ignored, in their order.
+func DecodeJSONUnknown(line []byte) (entry Entry, unknown []string, err error) {
 	d := decoder{json: jsontext.NewDecoder(bytes.NewReader(line))}
-	entry := Entry{
+	entry = Entry{
 		Relevance:  DefaultRelevance,
 		Importance: DefaultImportance,
 		Strength:   DefaultStrength,
 	}
 	if err := d.decode(&entry); err != nil {
-		return Entry{}, d.explain(err)
+		return Entry{}, nil, d.explain(err)
 	}
-	return entry, nil
+	return entry, d.unknown, nil
 }
 
 // decoder walks one object token by token. It uses the token level of the
 // JSON library because that level already refuses duplicate keys, bad UTF-8
 // and lone surrogates, while nothing is hidden from the checks made here.
 type decoder struct {
-	json  *jsontext.Decoder
-	field string
-	seen  uint64 // bit i: entryFields[i] was read
+	json    *jsontext.Decoder
+	field   string
+	seen    uint64   // bit i: entryFields[i] was read
+	unknown []string // keys that no field has
 }
 
 // entryFields are the known keys in their order; the first requiredFields
@@ -349,6 +357,7 @@ func (d *decoder) member(e *Entry) error {
 			return fmt.Errorf("key %q is spelled in another case than %q", name, f.name)
 		}
 	}
+	d.unknown = append(d.unknown, name)
 	return d.json.SkipValue()
 }
 
@@ -555,24 +564,43 @@ func (d *decoder) texts() (map[string]string, error) {
 
 // explain turns whatever stopped the walk into a DecodeError that says where.
 func (d *decoder) explain(err error) error {
-	out := &DecodeError{Offset: int(d.json.InputOffset()), Field: d.field, Reason: err.Error()}
+	out := ExplainSyntax(err, int(d.json.InputOffset()))
 	if field, ok := errors.AsType[*FieldError](err); ok {
 		out.Field, out.Reason = field.Field, field.Reason
-		if d.field != "" {
-			out.Field = d.field
-		}
 	}
+	if d.field != "" {
+		out.Field = d.field
+	}
+	return out
+}
+
+// ExplainSyntax turns what the JSON library said about a line into a
+// [DecodeError], for readers of other forms to fail as [DecodeJSON] does. The
+// offset is where reading stopped, for errors that do not tell.
+func ExplainSyntax(err error, offset int) *DecodeError {
+	out := &DecodeError{Offset: offset, Reason: err.Error()}
 	if syntax, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
-		out.Offset = int(syntax.ByteOffset)
-		out.Reason = syntax.Err.Error()
+		out.Offset, out.Reason = int(syntax.ByteOffset), syntax.Err.Error()
 		if errors.Is(err, jsontext.ErrDuplicateName) {
-			out.Field, out.Reason = "", "a key stands twice in one object"
+			out.Field, out.Reason = duplicate(syntax.JSONPointer)
 		}
 	}
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
 		out.Incomplete, out.Reason = true, "the line ends in the middle of the object"
 	}
 	return out
+}
+
+// duplicate tells about a key that stands twice, at the top or further in.
+func duplicate(key jsontext.Pointer) (field, reason string) {
+	name := shorten(key.LastToken())
+	if key.Parent() == "" {
+		return name, "stands twice in the object"
+	}
+	for field = range key.Tokens() {
+		break // the first one is at the top
+	}
+	return field, fmt.Sprintf("has the key %q twice", name)
 }
 
 // shorten cuts text that is quoted in an error, on a character boundary.

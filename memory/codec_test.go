@@ -290,7 +290,7 @@ func TestDecodeErrorText(t *testing.T) {
 	for line, want := range map[string]string{
 		with(t, "0.5", "null"):            `column 164: field "relevance" is null; expected a number`,
 		with(t, `"category":"fact",`, ``): `column 266: field "category" is missing`,
-		extended(`"memory":""`):           `column 284: a key stands twice in one object`,
+		extended(`"memory":""`):           `column 284: field "memory" stands twice in the object`,
 		with(t, `"access_count":3`, `"access_count":`+strings.Repeat("9", 80)): `column 264: field "access_count" is ` + strings.Repeat("9", 60) + `…; expected a whole number from 0 to 9223372036854775807`,
 		extended(`"memory_type":"` + strings.Repeat("é", 80) + `"`):            `column 460: field "memory_type" is "` + strings.Repeat("é", 30) + `…"; use one of episodic, semantic, reflection`,
 		plain[:100]: `column 101: the line ends in the middle of the object`,
