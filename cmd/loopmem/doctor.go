@@ -21,7 +21,8 @@ func doctorCommand(a *app) *cobra.Command {
 		Long: `Read the whole database and compare everything with its checksums, every index
 with the entries, and the account of what should be there with what is. Nothing
 is changed without --repair. If the exit status is 0, every entry is what was
-stored and can be found; notices are no damage.
+stored and can be found; notices are no damage. It also tells which clients are
+configured to use loopmem mcp; loopmem mcp install configures them.
 
 With --repair, indexes that are wrong are made anew. From a damaged file, all
 that can be read is salvaged into a new one; the damaged one is not touched.`,
@@ -57,7 +58,12 @@ func (a *app) diagnose(cmd *cobra.Command, path string) error {
 	if err != nil {
 		return err
 	}
-	if err := a.answer(d, "%s", describeDiagnosis(&d)); err != nil || d.Healthy() {
+	clients := a.mcpClients()
+	all := struct {
+		sqlitestore.Diagnosis
+		clientStates
+	}{d, clients}
+	if err := a.answer(all, "%s\n\nClients that may start loopmem mcp:\n%s", describeDiagnosis(&d), clients); err != nil || d.Healthy() {
 		return err
 	}
 	return errNotHealthy

@@ -43,7 +43,8 @@ Clients: claude-code, claude-desktop, codex, cursor, vscode.`,
 				if write || len(args) > 0 {
 					return usage(cmd, "name the client with --client")
 				}
-				return a.listMCPClients()
+				clients := a.mcpClients()
+				return a.answer(clients, "%s", clients)
 			}
 			server, err := a.mcpServer(cmd, args)
 			if err != nil {
@@ -183,35 +184,4 @@ func writeFile(path string, content []byte) error {
 		return err
 	}
 	return file.CloseAtomicallyReplace()
-}
-
-// listMCPClients tells which clients start this server.
-func (a *app) listMCPClients() error {
-	type configured struct {
-		Client     string `json:"client"`
-		File       string `json:"file"`
-		Configured bool   `json:"configured"`
-	}
-	var list []configured
-	var text fields
-	for _, client := range mcpclients.All() {
-		file, err := client.File(runtime.GOOS, a.getenv)
-		if err != nil {
-			return err
-		}
-		content, err := os.ReadFile(file)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-		c := configured{client.Name, file, client.Has(content, mcpServerName)}
-		list = append(list, c)
-		state := "not configured"
-		if c.Configured {
-			state = "configured"
-		}
-		text.add(client.Name, "%s, %s", pad(state, 14), visible(file))
-	}
-	return a.answer(struct {
-		Clients []configured `json:"clients"`
-	}{list}, "%s", &text)
 }

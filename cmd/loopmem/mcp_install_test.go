@@ -73,6 +73,45 @@ func TestMCPInstall_keepsTheRest(t *testing.T) {
 	}
 }
 
+func TestMCPInstall_tellsWhichClientsAreConfigured(t *testing.T) {
+	w := newWorld(t).withHome()
+	w.add("so that there is a database")
+	w.must("mcp", "install", "--client", "codex", "--write")
+	if err := os.Mkdir(w.path(".cursor"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	broken := w.write(filepath.Join(".cursor", "mcp.json"), "no JSON")
+	for _, command := range [][]string{{"mcp", "install"}, {"doctor"}} {
+		told := decode[clientStates](t, w.must(append(command, "--json")...))
+		if len(told.Clients) != 5 {
+			t.Errorf("%s tells about %d clients, want 5", command, len(told.Clients))
+		}
+		for _, c := range told.Clients {
+			if c.Configured != (c.Client == "codex") || (c.Error != "") != (c.Client == "cursor") {
+				t.Errorf("%s says %+v", command, c)
+			}
+		}
+		text := w.must(command...)
+		for _, want := range []string{"codex            configured,", "vscode           not configured,", "cursor           unknown: ", broken} {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s does not say %q:\n%s", command, want, text)
+			}
+		}
+	}
+	if o := w.run("doctor", "--db", w.path("missing")); o.status != exitError || !strings.Contains(o.errors, "does not exist") {
+		t.Errorf("doctor of no file: %+v", o)
+	}
+}
+
+// A system without a home directory has no clients, but it has a doctor.
+func TestMCPInstall_withoutAHome(t *testing.T) {
+	w := newWorld(t)
+	w.add("so that there is a database")
+	if out := w.must("doctor"); !strings.Contains(out, "healthy") || !strings.Contains(out, "home directory") {
+		t.Errorf("doctor says:\n%s", out)
+	}
+}
+
 // What is installed is started here, as a client would do it.
 func TestMCPInstall_works(t *testing.T) {
 	w := newWorld(t).withHome()

@@ -3,6 +3,7 @@ package mcpclients
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/tailscale/hujson"
@@ -16,25 +17,16 @@ type jsonFile struct {
 }
 
 func (f jsonFile) edit(content []byte, server Server) ([]byte, error) {
-	if len(bytes.TrimSpace(content)) == 0 {
-		content = []byte("{}\n")
-	}
-	root, err := hujson.Parse(content)
+	root, object, err := parseObject(content)
 	if err != nil {
 		return nil, err
 	}
-	object, ok := root.Value.(*hujson.Object)
-	if !ok {
-		return nil, fmt.Errorf("it is no JSON object")
-	}
-	servers := member(object, f.name)
-	if servers == nil {
+	if member(object, f.name) == nil {
 		setMember(object, 1, f.name, &hujson.Object{})
-		servers = member(object, f.name)
 	}
-	list, ok := servers.Value.(*hujson.Object)
-	if !ok {
-		return nil, fmt.Errorf("%s in it is no object", f.name)
+	list, err := f.servers(object)
+	if err != nil {
+		return nil, err
 	}
 	entry, err := f.entry(server)
 	if err != nil {
@@ -66,21 +58,37 @@ func (f jsonFile) entry(server Server) (hujson.ValueTrimmed, error) {
 	return value.Value, err
 }
 
-func (f jsonFile) has(content []byte, name string) bool {
-	root, err := hujson.Parse(content)
-	if err != nil {
-		return false
+func (f jsonFile) has(content []byte, name string) (bool, error) {
+	_, object, err := parseObject(content)
+	if err != nil || member(object, f.name) == nil {
+		return false, err
+	}
+	list, err := f.servers(object)
+	return err == nil && member(list, name) != nil, err
+}
+
+// servers returns the object of the servers, which has to be there.
+func (f jsonFile) servers(object *hujson.Object) (*hujson.Object, error) {
+	list, ok := member(object, f.name).Value.(*hujson.Object)
+	if !ok {
+		return nil, fmt.Errorf("%s in it is no object", f.name)
+	}
+	return list, nil
+}
+
+// parseObject reads a file whose content is an object, or nothing.
+func parseObject(content []byte) (root hujson.Value, object *hujson.Object, err error) {
+	if len(bytes.TrimSpace(content)) == 0 {
+		content = []byte("{}\n")
+	}
+	if root, err = hujson.Parse(content); err != nil {
+		return root, nil, err
 	}
 	object, ok := root.Value.(*hujson.Object)
 	if !ok {
-		return false
+		return root, nil, errors.New("it is no JSON object")
 	}
-	servers := member(object, f.name)
-	if servers == nil {
-		return false
-	}
-	list, ok := servers.Value.(*hujson.Object)
-	return ok && member(list, name) != nil
+	return root, object, nil
 }
 
 // member returns the value of a member, or nil.

@@ -30,8 +30,9 @@ type format interface {
 	// edit returns the content with the server in it, in place of one of that
 	// name. Everything else stays as it is. No content is an empty file.
 	edit(content []byte, server Server) ([]byte, error)
-	// has reports whether the content has a server of that name.
-	has(content []byte, name string) bool
+	// has reports whether the content has a server of that name. The error
+	// means that the content has another form.
+	has(content []byte, name string) (bool, error)
 }
 
 var clients = []Client{
@@ -73,8 +74,9 @@ func (c *Client) Add(content []byte, server Server) ([]byte, error) {
 	return c.format.edit(content, server)
 }
 
-// Has reports whether a list names such a server.
-func (c *Client) Has(content []byte, name string) bool { return c.format.has(content, name) }
+// Has reports whether a list names such a server. The error means that the
+// list cannot be understood.
+func (c *Client) Has(content []byte, name string) (bool, error) { return c.format.has(content, name) }
 
 // home is a folder in the home directory.
 func home(names ...string) func(string, func(string) string) string {

@@ -41,7 +41,7 @@ func TestJSON(t *testing.T) {
 			if want := strings.ReplaceAll(test.want, "ENTRY", entry); string(got) != want {
 				t.Errorf("got\n%s\nwant\n%s", got, want)
 			}
-			if !cursor.Has(got, "loopmem") || cursor.Has([]byte(test.content), "other") {
+			if !has(t, &cursor, got, "loopmem") || has(t, &cursor, []byte(test.content), "other") {
 				t.Error("the server is not found in what was written, or another one is")
 			}
 			again, err := cursor.Add(got, server)
@@ -101,7 +101,7 @@ func TestTOML(t *testing.T) {
 			if want := strings.ReplaceAll(test.want, "TABLE", table); string(got) != want {
 				t.Errorf("got\n%s\nwant\n%s", got, want)
 			}
-			if !codex.Has(got, "loopmem") || codex.Has(got, "other") {
+			if !has(t, &codex, got, "loopmem") || has(t, &codex, got, "other") {
 				t.Error("the server is not found in what was written, or another one is")
 			}
 			again, err := codex.Add(got, server)
@@ -149,5 +149,31 @@ func TestFile(t *testing.T) {
 	}
 	if _, err := Parse("emacs"); err == nil {
 		t.Error("a client that is not known was found")
+	}
+}
+
+func has(t *testing.T, c *Client, content []byte, name string) bool {
+	t.Helper()
+	found, err := c.Has(content, name)
+	if err != nil {
+		t.Errorf("looking for %s in %q: %v", name, content, err)
+	}
+	return found
+}
+
+func TestHas_refusesWhatItCannotUnderstand(t *testing.T) {
+	for _, name := range []string{"cursor", "codex"} {
+		client, err := Parse(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, content := range []string{"nonsense at all", "[]", `{"mcpServers": 7}`} {
+			if found, err := client.Has([]byte(content), "loopmem"); found || err == nil {
+				t.Errorf("%s: %q has the server %t, %v; want an error", name, content, found, err)
+			}
+		}
+		if has(t, &client, nil, "loopmem") {
+			t.Errorf("%s: an empty file has the server", name)
+		}
 	}
 }

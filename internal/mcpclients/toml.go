@@ -93,7 +93,7 @@ func (f tomlFile) servers(document map[string]any) map[string]any {
 	return servers
 }
 
-func (f tomlFile) has(content []byte, name string) bool {
+func (f tomlFile) has(content []byte, name string) (bool, error) {
 	document, err := f.read(string(content))
-	return err == nil && f.servers(document)[name] != nil
+	return f.servers(document)[name] != nil, err
 }
