@@ -30,6 +30,7 @@ type recallArguments struct {
 	ExactWords         bool      `json:"exact_words,omitempty" jsonschema:"True compares whole words, so that perf does not find performance."`
 	Reinforce          bool      `json:"reinforce,omitempty" default:"true" jsonschema:"False looks without making what is found stronger."`
 	QueryEmbedding     []float32 `json:"query_embedding,omitempty" jsonschema:"The query as a vector, for programs that store embeddings. Leave it out."`
+	Explain            bool      `json:"explain,omitempty" jsonschema:"True tells of each entry which words of the text it has and how its score came about. For finding out why something was found, or was not."`
 	Cursor             string    `json:"cursor,omitempty" jsonschema:"next_cursor of an earlier answer, for the entries after those. Give it alone, or with limit."`
 }
 
@@ -80,6 +81,9 @@ func (s *Server) addRecall() {
 		for i := range hits {
 			r.Entries[i] = briefOf(&hits[i].Entry, now)
 			r.Entries[i].Score, r.Entries[i].Matched = hits[i].Score, hits[i].Matched
+			if page.explain {
+				r.Entries[i].Explanation = new(page.query.Explain(&hits[i]))
+			}
 		}
 		if len(hits) == page.limit {
 			r.NextCursor = s.pages.keep(page.after(hits))
@@ -97,7 +101,7 @@ func (s *Server) page(in recallArguments) (page, error) {
 		if s.options.ReadOnly {
 			query.NoReinforce = true
 		}
-		return page{query: query, limit: limit}, err
+		return page{query: query, limit: limit, explain: in.Explain}, err
 	}
 	if !in.onlyCursor() {
 		return page{}, fmt.Errorf("%w: a cursor goes on with its own query; give it alone, or with limit", memory.ErrInvalid)
@@ -157,9 +161,10 @@ func (in *recallArguments) query() (memory.Query, error) {
 // comes twice, and none is passed over that was there all the time, whatever
 // others store, change or recall between the pages.
 type page struct {
-	query memory.Query
-	limit int
-	seen  []uuid.UUID
+	query   memory.Query
+	limit   int
+	explain bool
+	seen    []uuid.UUID
 }
 
 func (p page) recall(ctx context.Context, store memory.Backend) ([]memory.Hit, error) {

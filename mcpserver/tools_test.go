@@ -2,11 +2,14 @@ package mcpserver_test
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
 
 	"github.com/loopmem/loopmem/mcpserver"
 	"github.com/loopmem/loopmem/memory"
@@ -165,6 +168,66 @@ func TestRecall_question(t *testing.T) {
 	in := arguments{"text": "When are we rebuilding the staging cluster?", "ranking": "question", "window": 1, "limit": 1}
 	if got := c.recall(in).Entries; len(got) != 1 || got[0].ID != want {
 		t.Errorf("the question finds %+v", got)
+	}
+}
+
+func TestRecall_explains(t *testing.T) {
+	c := connect(t, newSource(t), mcpserver.Options{})
+	for i := range 3 {
+		c.store(arguments{"memory": fmt.Sprintf("staging was rebuilt %d times", i)})
+	}
+	in := arguments{"text": "Is staging being rebuilt on <Mars>?", "explain": true, "limit": 2}
+	for range 2 { // two pages
+		var got struct {
+			Entries []struct {
+				Score       float64
+				Explanation *memory.Explanation
+			}
+			NextCursor string `json:"next_cursor"`
+		}
+		a := c.must("memory_recall", in, &got)
+		if len(got.Entries) == 0 || !strings.Contains(a.text, `"for stage rebuilt: relevance 1.00, `) {
+			t.Fatalf("no reason is given:\n%s", a.text)
+		}
+		for _, e := range got.Entries {
+			x := e.Explanation
+			if x == nil || x.Ranking != "question" || len(x.Words) != 2 {
+				t.Fatalf("explanation %+v", x)
+			}
+			if score := x.Relevance * (0.7 + 0.1*x.Recency + 0.1*x.Importance + 0.1*x.Strength); math.Abs(score-e.Score) > 1e-9 {
+				t.Errorf("the parts give %f, the score is %f", score, e.Score)
+			}
+		}
+		in = arguments{"cursor": got.NextCursor}
+	}
+	if a := c.must("memory_recall", arguments{"text": "staging"}, nil); strings.Contains(string(a.structured), "explanation") {
+		t.Errorf("an explanation that nobody asked for: %s", a.structured)
+	}
+}
+
+func TestPrune_dryRun(t *testing.T) {
+	faded := memory.NewEntry(memory.Fact, "faded")
+	faded.CreatedAt = faded.CreatedAt.Add(-10_000 * time.Hour)
+	pinned := faded
+	pinned.ID, pinned.Pinned = uuid.New(), true
+	s := newSource(t, faded, pinned, memory.NewEntry(memory.Fact, "fresh"))
+	c := connect(t, s, mcpserver.Options{})
+	for _, call := range []struct {
+		dryRun bool
+		left   int
+	}{{true, 3}, {false, 2}} {
+		var got struct {
+			Pruned int
+			DryRun bool `json:"dry_run"`
+		}
+		c.must("memory_prune", arguments{"dry_run": call.dryRun}, &got)
+		if got.Pruned != 1 || got.DryRun != call.dryRun {
+			t.Errorf("dry run %t: %+v", call.dryRun, got)
+		}
+		// Not by a recall, which would keep the faded one alive.
+		if n, err := s.Len(t.Context()); n != call.left || err != nil {
+			t.Errorf("dry run %t: %d entries are left, %v; want %d", call.dryRun, n, err, call.left)
+		}
 	}
 }
 

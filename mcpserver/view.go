@@ -34,6 +34,8 @@ type brief struct {
 	Strength   float64   `json:"strength" jsonschema:"how well it is remembered now, 0..1"`
 	Score      float64   `json:"score" jsonschema:"how well it answers the query, 0..1"`
 	Matched    bool      `json:"matched" jsonschema:"whether a word of the text was found in it; others come by a link or an embedding"`
+
+	Explanation *memory.Explanation `json:"explanation,omitempty" jsonschema:"how the score came about, where that was asked for"`
 }
 
 func briefOf(e *memory.Entry, now time.Time) brief {
@@ -60,6 +62,9 @@ func (b *brief) write(w *strings.Builder) {
 	fmt.Fprintf(w, "\n   %s", quoted(b.Memory))
 	if b.Shortened {
 		w.WriteString(" (shortened; memory_get returns all of it)")
+	}
+	if b.Explanation != nil {
+		fmt.Fprintf(w, "\n   score %.2f %s", b.Score, quoted(b.Explanation.String()))
 	}
 	w.WriteByte('\n')
 }

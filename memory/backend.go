@@ -230,6 +230,23 @@ func (p *PruneRule) Removes(e *Entry, now time.Time) bool {
 		now.Sub(e.CreatedAt) > p.MinAge && e.EffectiveStrength(now) < p.MinStrength
 }
 
+// Preview returns how many entries Prune would remove by the rule now.
+func (p *PruneRule) Preview(ctx context.Context, store Lister) (n int, err error) {
+	if err := p.Validate(); err != nil {
+		return 0, err
+	}
+	now := time.Now()
+	for entry, err := range store.Entries(ctx, Selection{}) {
+		if err != nil {
+			return 0, err
+		}
+		if p.Removes(&entry, now) {
+			n++
+		}
+	}
+	return n, nil
+}
+
 // Option sets up what all stores have in common.
 type Option func(*Settings)
 

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -23,11 +22,13 @@ archive of the database, where it is kept for 30 days.`,
 		Args: arguments(cobra.NoArgs, "takes its bounds as flags"),
 		RunE: a.action(func(cmd *cobra.Command, args []string) error {
 			return a.use(cmd, changing.orDry(dryRun), func(store memory.Backend) error {
-				prune, verb := store.Prune, "pruned"
+				pruned, verb, err := 0, "pruned", error(nil)
 				if dryRun {
-					prune, verb = pruneNothing(store), "would prune"
+					verb = "would prune"
+					pruned, err = rule.Preview(cmd.Context(), store)
+				} else {
+					pruned, err = store.Prune(cmd.Context(), rule.MinStrength, rule.MinAge, rule.Namespace)
 				}
-				pruned, err := prune(cmd.Context(), rule.MinStrength, rule.MinAge, rule.Namespace)
 				if err != nil {
 					return err
 				}
@@ -44,25 +45,4 @@ archive of the database, where it is kept for 30 days.`,
 	flags.StringVar(&rule.Namespace, "agent-prefix", "", "prune only entries of this `AGENT` and those below it (tg:1 covers tg:1:x, not tg:12)")
 	flags.BoolVar(&dryRun, "dry-run", false, "only tell how many entries would go")
 	return cmd
-}
-
-// pruneNothing applies the rule that Prune of the store applies, and only
-// counts.
-func pruneNothing(store memory.Backend) func(context.Context, float64, time.Duration, string) (int, error) {
-	return func(ctx context.Context, minStrength float64, minAge time.Duration, namespace string) (n int, err error) {
-		rule := memory.PruneRule{MinStrength: minStrength, MinAge: minAge, Namespace: namespace}
-		if err := rule.Validate(); err != nil {
-			return 0, err
-		}
-		now := time.Now()
-		for entry, err := range store.Entries(ctx, memory.Selection{}) {
-			if err != nil {
-				return 0, err
-			}
-			if rule.Removes(&entry, now) {
-				n++
-			}
-		}
-		return n, nil
-	}
 }

@@ -21,21 +21,10 @@ type recollection struct {
 	explain bool
 }
 
-// explanation is how a score came about.
-type explanation struct {
-	Ranking    string   `json:"ranking"`
-	Relevance  float64  `json:"relevance"`
-	Recency    float64  `json:"recency"`
-	Importance float64  `json:"importance"`
-	Strength   float64  `json:"strength"`
-	Words      []string `json:"words"`
-	Lent       []string `json:"lent,omitempty"`
-}
-
 // explained is a rank with its explanation.
 type explained struct {
 	rank
-	Explanation *explanation `json:"explanation,omitempty"`
+	Explanation *memory.Explanation `json:"explanation,omitempty"`
 }
 
 func (r *recollection) print(hits []memory.Hit) error {
@@ -44,7 +33,7 @@ func (r *recollection) print(hits []memory.Hit) error {
 		if r.app.json {
 			known := explained{rank: rank{h.Score, h.Matched}}
 			if r.explain {
-				known.Explanation = r.explanation(&h.Parts)
+				known.Explanation = new(r.query.Explain(h))
 			}
 			if err := r.app.printJSON(&h.Entry, &known); err != nil {
 				return err
@@ -54,14 +43,6 @@ func (r *recollection) print(hits []memory.Hit) error {
 		}
 	}
 	return nil
-}
-
-func (r *recollection) explanation(p *memory.Parts) *explanation {
-	return &explanation{
-		Ranking: r.query.Ranking.String(), Relevance: p.Relevance, Recency: p.Recency,
-		Importance: p.Importance, Strength: p.Strength,
-		Words: append([]string{}, p.Words...), Lent: p.Lent,
-	}
 }
 
 // write prints one entry. The strength is what it was before recalling it.
@@ -85,23 +66,10 @@ func (r *recollection) write(h *memory.Hit) error {
 		indent + fit(markWords(e.Memory, r.finder(&h.Parts)), width),
 	}
 	if r.explain {
-		lines = append(lines, indent+visible(r.reasons(&h.Parts)))
+		lines = append(lines, indent+"("+visible(r.query.Explain(h).String())+")")
 	}
 	_, err := fmt.Fprintln(r.app.out, strings.Join(lines, "\n"))
 	return err
-}
-
-// reasons is the explanation in words.
-func (r *recollection) reasons(p *memory.Parts) string {
-	found := "no word of the query"
-	if len(p.Words) > 0 {
-		found = "for " + strings.Join(p.Words, " ")
-	}
-	if len(p.Lent) > 0 {
-		found += ", near " + strings.Join(p.Lent, " ")
-	}
-	return fmt.Sprintf("(%s: relevance %.2f, recency %.2f, importance %.2f, strength %.2f; by %s)",
-		found, p.Relevance, p.Recency, p.Importance, p.Strength, r.query.Ranking)
 }
 
 // finder returns what tells the pieces of a text in which the query found one
