@@ -55,7 +55,7 @@ type Options struct {
 	// of those named memory_...
 	Graph bool
 	// GraphFile is the file of that server, whose graph is brought into the
-	// store as long as there is none.
+	// store once, unless ReadOnly is set. It may be missing.
 	GraphFile string
 	// ConsolidateEvery lets the server see to it that a consolidation of the
 	// whole store takes place that often, together with all other servers on
@@ -109,7 +109,7 @@ func New(source Source, options Options) *Server {
 		s.read.Namespace = *options.Share
 	}
 	s.keeper = newKeeper(source, s.log)
-	if options.Graph && options.GraphFile != "" {
+	if options.Graph && options.GraphFile != "" && !options.ReadOnly {
 		s.keeper.open = s.openGraph
 	}
 	s.mcp = mcp.NewServer(

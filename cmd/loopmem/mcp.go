@@ -32,9 +32,9 @@ such as an editor or an assistant can store and recall. The client starts it and
 ends it; each client has a process of its own, and all may use one file.
 
 With --tools graph it offers the tools of the official knowledge-graph server,
-@modelcontextprotocol/server-memory, in its place and on the same store. As long
-as that has no graph, the one in the file that MEMORY_FILE_PATH names is brought
-there.
+@modelcontextprotocol/server-memory, in its place and on the same store. The
+graph in the file that MEMORY_FILE_PATH names is brought there once; the file
+itself stays as it is.
 
 The flags fix what the client may do, whatever its model asks for. Recalls stay
 within --agent, unless --share widens them; entries above --max-confidentiality
