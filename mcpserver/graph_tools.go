@@ -17,10 +17,14 @@ import (
 // its names and with its arguments and results. What differs:
 //
 //   - An entity or relation that comes twice in one call is created once.
-//   - Arguments that the schema does not have are refused.
+//   - Arguments that the schema does not have are refused, and what is wrong
+//     with a call is said in other words.
 //   - A call that deletes several things removes them one after the other; one
 //     that fails half way can be repeated.
 //   - An imported entity that loses all its observations moves to the end.
+//   - The line separators U+2028 and U+2029 are escaped in the text form.
+//   - A relative MEMORY_FILE_PATH is one from the folder the server starts in.
+//     The file is read once, and never written.
 //   - There are no subscriptions.
 func (s *Server) addGraphTools() {
 	s.addCreating()

@@ -82,6 +82,11 @@ func TestGraph_answersAsThePeer(t *testing.T) {
 		{"read_graph", arguments{}},
 		{"create_entities", arguments{"entities": []node{initech}}},
 		{"read_graph", arguments{}},
+		{"add_observations", observed("Gödel <b>", "x")},
+		{"create_entities", arguments{"entities": []node{{"<b>&", "", []string{""}}, {"", "empty name", []string{"a\tb"}}}}},
+		{"search_nodes", arguments{"query": "<B>&"}},
+		{"open_nodes", arguments{"names": []string{""}}},
+		{"read_graph", arguments{}},
 	} {
 		want, got := peer.call(call.tool, call.in), ours.call(call.tool, call.in)
 		if want.failed != got.failed || want.text != got.text {
@@ -90,6 +95,38 @@ func TestGraph_answersAsThePeer(t *testing.T) {
 		if diff := cmp.Diff(decoded(t, want.structured), decoded(t, got.structured)); diff != "" {
 			t.Errorf("call %d, %s %v (-peer +ours):\n%s", i, call.tool, call.in, diff)
 		}
+	}
+
+	// What is wrong with a call is said in other words.
+	for _, call := range []struct {
+		tool string
+		in   arguments
+	}{
+		{"create_entities", arguments{}},
+		{"create_entities", arguments{"entities": "Ada"}},
+		{"create_entities", arguments{"entities": []any{arguments{"name": "Ada"}}}},
+		{"create_relations", arguments{"relations": []any{arguments{"from": 1, "to": "b", "relationType": "c"}}}},
+		{"add_observations", arguments{"observations": []any{arguments{"entityName": "Ada"}}}},
+		{"delete_entities", arguments{"entityNames": []any{7}}},
+		{"delete_observations", arguments{"deletions": arguments{}}},
+		{"delete_relations", arguments{"relations": []any{"x"}}},
+		{"search_nodes", arguments{}},
+		{"open_nodes", arguments{"names": "Ada"}},
+	} {
+		want, got := peer.call(call.tool, call.in), ours.call(call.tool, call.in)
+		if !want.failed || !got.failed {
+			t.Errorf("%s %v: the peer fails %t, we fail %t; want both", call.tool, call.in, want.failed, got.failed)
+		}
+	}
+	resource := func(c *client) string {
+		text, err := c.read("memory://knowledge-graph")
+		if err != nil {
+			t.Error(err)
+		}
+		return text
+	}
+	if diff := cmp.Diff(resource(peer), resource(ours)); diff != "" {
+		t.Errorf("the resource (-peer +ours):\n%s", diff)
 	}
 
 	// The file that it leaves gives us the same graph.
@@ -107,8 +144,8 @@ func TestGraph_describesToolsAsThePeer(t *testing.T) {
 	}
 }
 
-// shapes returns what a program can tell of the tools: their annotations and
-// their arguments, without the words for the model.
+// shapes returns what a program can tell of the tools: their annotations,
+// arguments and results, without the words for the model.
 func (c *client) shapes() map[string]any {
 	c.t.Helper()
 	tools, err := c.ListTools(c.t.Context(), nil)
@@ -117,7 +154,11 @@ func (c *client) shapes() map[string]any {
 	}
 	shapes := make(map[string]any)
 	for _, tool := range tools.Tools {
-		shapes[tool.Name] = []any{tool.Title, tool.Annotations.ReadOnlyHint, tool.Annotations.IdempotentHint, shape(tool.InputSchema)}
+		a := tool.Annotations
+		shapes[tool.Name] = []any{
+			tool.Title, a.ReadOnlyHint, a.DestructiveHint, a.IdempotentHint, a.OpenWorldHint,
+			shape(tool.InputSchema), shape(tool.OutputSchema),
+		}
 	}
 	return shapes
 }

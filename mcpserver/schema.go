@@ -10,30 +10,36 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// schemaOf derives the schema of a tool's arguments from their Go type. Beside
-// the tag jsonschema, which describes a field to the model, these tags say
-// what Go types cannot:
+// argumentsSchema derives the schema of a tool's arguments from their Go type.
+// Beside the tag jsonschema, which describes a field to the model, these tags
+// say what Go types cannot:
 //
 //	min, max     the range of a number, or the length of a text or a list
 //	default      the value of an argument left out
 //	enum         the words allowed, separated by spaces
 //
-// Arguments that the type does not have are refused by the schema. It names
-// one type for each argument: there are clients that cannot read two.
+// Arguments that the type does not have are refused by the schema.
+func argumentsSchema[T any]() *jsonschema.Schema {
+	schema := schemaOf[T]()
+	if schema.Properties == nil {
+		// Some clients miss the member even where there are no arguments.
+		schema.Properties = make(map[string]*jsonschema.Schema)
+	}
+	for field := range reflect.TypeFor[T]().Fields() {
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		restrict(schema.Properties[name], field.Tag)
+	}
+	return schema
+}
+
+// schemaOf derives a schema from a Go type. It names one type for each value:
+// there are clients that cannot read two.
 func schemaOf[T any]() *jsonschema.Schema {
 	schema, err := jsonschema.For[T](nil)
 	if err != nil {
 		panic(err)
 	}
-	if schema.Properties == nil {
-		// Some clients miss the member even where there are no arguments.
-		schema.Properties = make(map[string]*jsonschema.Schema)
-	}
 	oneType(schema)
-	for field := range reflect.TypeFor[T]().Fields() {
-		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
-		restrict(schema.Properties[name], field.Tag)
-	}
 	return schema
 }
 

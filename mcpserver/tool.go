@@ -30,8 +30,8 @@ func addTool[In any, Out result](s *Server, tool *mcp.Tool, do func(context.Cont
 		scope = s.write
 	}
 	tool.Annotations.OpenWorldHint = new(false)
-	schema := schemaOf[In]()
-	tool.InputSchema = schema
+	schema := argumentsSchema[In]()
+	tool.InputSchema, tool.OutputSchema = schema, schemaOf[Out]()
 	s.arguments[tool.Name] = schema.PropertyOrder
 	mcp.AddTool(s.mcp, tool, func(ctx context.Context, _ *mcp.CallToolRequest, in In) (*mcp.CallToolResult, Out, error) {
 		var out Out
@@ -63,7 +63,7 @@ func named[Out any](ctx context.Context, store memory.Backend, name string, do f
 // The annotations of tools, from which clients tell what needs to be asked
 // for.
 func reading() *mcp.ToolAnnotations {
-	return &mcp.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true}
+	return &mcp.ToolAnnotations{ReadOnlyHint: true, DestructiveHint: new(false), IdempotentHint: true}
 }
 
 func adding(idempotent bool) *mcp.ToolAnnotations {
