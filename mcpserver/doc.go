@@ -16,7 +16,9 @@
 // Nothing but protocol is written to the output, one message a line. Lines
 // that are no messages are logged and passed over. When the input ends, or
 // the context of Serve does, the calls in flight are finished and answered
-// first, for a second and a half at most. A cancelled call stores nothing and gives the lock
+// first, for 1.2 seconds at most; then they are cancelled. Serve returns within
+// two seconds, even if the store is still waiting for a lock; then the latest
+// accesses are not counted. A cancelled call stores nothing and gives the lock
 // free at once.
 //
 // The store is opened in the background, so that a server starts however busy

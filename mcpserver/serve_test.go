@@ -1,9 +1,7 @@
 package mcpserver_test
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -13,45 +11,10 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/loopmem/loopmem/internal/mcptest"
 	"github.com/loopmem/loopmem/mcpserver"
 	"github.com/loopmem/loopmem/memory"
 )
-
-const hello = `{"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}` + "\n"
-
-func toolCall(id any, tool, args string) string {
-	name, err := json.Marshal(id)
-	if err != nil {
-		panic(err)
-	}
-	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{"name":%q,"arguments":%s}}`+"\n", name, tool, args)
-}
-
-// message is a line of a server.
-type message struct {
-	ID     any
-	Result *mcp.CallToolResult
-	Error  *struct{ Message string }
-}
-
-// answers reads what the server writes until it ends, by id.
-func answers(t testing.TB, out io.Reader) map[any]message {
-	t.Helper()
-	got := make(map[any]message)
-	lines := bufio.NewScanner(out)
-	lines.Buffer(nil, 1<<24)
-	for lines.Scan() {
-		var m message
-		if err := json.Unmarshal(lines.Bytes(), &m); err != nil {
-			t.Errorf("the server writes what is no message: %s", lines.Text())
-		}
-		if _, twice := got[m.ID]; twice {
-			t.Errorf("%v is answered twice", m.ID)
-		}
-		got[m.ID] = m
-	}
-	return got
-}
 
 // say sends lines and ends the input; the pipe takes them as the server reads.
 func (w wires) say(lines ...string) {
@@ -66,15 +29,15 @@ func (w wires) say(lines ...string) {
 func TestServe_passesOverWhatIsNoMessage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := serve(t, newSource(t), mcpserver.Options{})
-		w.say(hello,
+		w.say(mcptest.Hello,
 			"not JSON\n", "\n", "null\n", "7\n", "{}\n", "[]\n", "[\n", "\x00\xff\n", `{"jsonrpc":"2.0"}`+"\n",
 			`{"jsonrpc":"1.0","id":"old","method":"ping"}`+"\n",
 			`{"jsonrpc":"2.0","id":{},"method":"ping"}`+"\n",
 			`{"jsonrpc":"2.0","id":"answer","result":{}}`+"\n",
-			toolCall("long", "memory_store", `{"memory":"`+strings.Repeat("x", 1<<20)+`"}`),
+			mcptest.Store("long", strings.Repeat("x", 1<<20)),
 			`[{"jsonrpc":"2.0","id":"b1","method":"ping"},{"jsonrpc":"2.0","id":"b2","method":"ping"}]`+"\n",
-			strings.TrimSuffix(toolCall("last", "memory_stats", `{}`), "\n"))
-		got := answers(t, w.out)
+			strings.TrimSuffix(mcptest.Call("last", "memory_stats", `{}`), "\n"))
+		got := mcptest.Answers(t, w.out)
 		for _, id := range []string{"hello", "b1", "b2", "last"} {
 			if m, ok := got[id]; !ok || m.Error != nil {
 				t.Errorf("%s: answered %t, error %v", id, ok, m.Error)
@@ -107,9 +70,9 @@ func TestServe_answersEveryCallBeforeItEnds(t *testing.T) {
 					return open(ctx)
 				}
 				w := serve(t, s, mcpserver.Options{})
-				lines := []string{hello}
+				lines := []string{mcptest.Hello}
 				for i := range calls {
-					lines = append(lines, toolCall(i, "memory_store", fmt.Sprintf(`{"memory":"note %d"}`, i)))
+					lines = append(lines, mcptest.Store(i, fmt.Sprintf("note %d", i)))
 				}
 				if _, err := io.WriteString(w.in, strings.Join(lines, "")); err != nil {
 					t.Fatal(err)
@@ -123,7 +86,7 @@ func TestServe_answersEveryCallBeforeItEnds(t *testing.T) {
 				}
 				synctest.Wait()
 				close(proceed)
-				got := answers(t, w.out)
+				got := mcptest.Answers(t, w.out)
 				for i := range calls {
 					if m := got[float64(i)]; m.Result == nil || m.Result.IsError {
 						t.Errorf("call %d: %+v", i, m)
@@ -153,14 +116,14 @@ func TestServe_idInUse(t *testing.T) {
 		}
 		w := serve(t, s, mcpserver.Options{})
 		start := time.Now()
-		w.say(hello,
-			toolCall("same", "memory_store", `{"memory":"first"}`),
-			toolCall("same", "memory_store", `{"memory":"second"}`))
+		w.say(mcptest.Hello,
+			mcptest.Store("same", "first"),
+			mcptest.Store("same", "second"))
 		go func() {
 			synctest.Wait()
 			close(proceed)
 		}()
-		if m := answers(t, w.out)["same"]; m.Result == nil || m.Result.IsError {
+		if m := mcptest.Answers(t, w.out)["same"]; m.Result == nil || m.Result.IsError {
 			t.Errorf("the first call: %+v", m)
 		}
 		for e, err := range s.Entries(t.Context(), memory.Selection{}) {
@@ -183,7 +146,7 @@ func TestServe_consolidates(t *testing.T) {
 		w := serve(t, s, mcpserver.Options{ConsolidateEvery: time.Hour})
 		time.Sleep(2 * time.Hour)
 		w.in.Close()
-		answers(t, w.out)
+		mcptest.Answers(t, w.out)
 		if err := <-w.done; err != nil {
 			t.Error(err)
 		}
@@ -210,18 +173,67 @@ func TestServe_cancelsWhatTakesTooLong(t *testing.T) {
 		s := newSource(t)
 		s.open = func(context.Context) (memory.Backend, error) { return stuck{keptOpen{s.Store}}, nil }
 		w := serve(t, s, mcpserver.Options{})
-		w.say(hello, toolCall("stuck", "memory_store", `{"memory":"x"}`))
-		answers(t, w.out)
+		w.say(mcptest.Hello, mcptest.Store("stuck", "x"))
+		mcptest.Answers(t, w.out)
 		if err := <-w.done; err != nil {
 			t.Error(err)
 		}
 	})
 }
 
+// Whatever hangs, clients that wait two seconds for the end see it.
+func TestServe_endsWithinTwoSeconds(t *testing.T) {
+	for _, end := range []string{"input", "context"} {
+		t.Run(end, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newSource(t)
+				deaf := deaf{keptOpen{s.Store}, make(chan struct{})}
+				s.open = func(context.Context) (memory.Backend, error) { return deaf, nil }
+				w := serve(t, s, mcpserver.Options{ConsolidateEvery: time.Hour})
+				defer w.in.Close()
+				if _, err := io.WriteString(w.in, mcptest.Hello+mcptest.Store("stuck", "x")); err != nil {
+					t.Fatal(err)
+				}
+				go io.Copy(io.Discard, w.out)
+				synctest.Wait()
+				start := time.Now()
+				if end == "input" {
+					w.in.Close()
+				} else {
+					w.stop()
+				}
+				<-w.done
+				if took := time.Since(start); took > 2*time.Second {
+					t.Errorf("it took %s", took)
+				}
+				close(deaf.release)
+			})
+		})
+	}
+}
+
+// deaf is a store that heeds no cancellation, nor that it is to be closed.
+type deaf struct {
+	memory.Backend
+	release chan struct{}
+}
+
+func (d deaf) In(memory.Scope) memory.Backend { return d }
+
+func (d deaf) Store(context.Context, memory.Entry) error {
+	<-d.release
+	return nil
+}
+
+func (d deaf) Close() error {
+	<-d.release
+	return nil
+}
+
 func TestServe_endsWithoutAReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := serve(t, newSource(t), mcpserver.Options{})
-		w.say(hello)
+		w.say(mcptest.Hello)
 		if err := <-w.done; err == nil {
 			t.Error("Serve ended without an error, though its answer was never taken")
 		}

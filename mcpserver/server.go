@@ -82,12 +82,12 @@ type Server struct {
 
 // The time between the end of the input and that of Serve: for calls in
 // flight, for them to notice that they were cancelled, and for the store to
-// write what it has put off. Together they are less than the two seconds after
-// which clients begin to kill a server.
+// write what it has put off. Clients begin to kill a server after two seconds;
+// what is left of them is for noticing the end and for the process to go.
 const (
-	graceForCalls  = 1400 * time.Millisecond
-	graceForCancel = 200 * time.Millisecond
-	graceForStore  = 300 * time.Millisecond
+	graceForCalls  = 1200 * time.Millisecond
+	graceForCancel = 100 * time.Millisecond
+	graceForStore  = 200 * time.Millisecond
 )
 
 // New makes a server. It opens the store with the first need.

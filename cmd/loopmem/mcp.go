@@ -179,12 +179,15 @@ func database(store memory.Backend) *sqlitestore.Store {
 
 // whileParentLives returns a context that also ends when the process that
 // started this one is gone. Mostly standard input ends then; but where the
-// parent had children that inherited it, it stays open.
+// parent had children that inherited it, it stays open. On Windows a process
+// keeps the number of its parent, so there the input is all that tells.
 func whileParentLives(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	parent := os.Getppid()
 	go func() {
-		look := time.NewTicker(500 * time.Millisecond)
+		// Seldom enough to cost nothing, and often enough that the server
+		// still ends within two seconds.
+		look := time.NewTicker(200 * time.Millisecond)
 		defer look.Stop()
 		for {
 			select {

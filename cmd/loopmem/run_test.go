@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -22,10 +23,19 @@ import (
 const runAsProgram = "LOOPMEM_TEST_RUN_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
+	if os.Getenv(runAsClient) != "" {
+		fmt.Fprintln(os.Stderr, clientMain())
+		os.Exit(1)
+	}
 	if os.Getenv(runAsProgram) != "" {
 		main()
 	}
 	os.Setenv(runAsProgram, "1") // for the children
+	if os.Getenv("GORACE") == "" {
+		// The race detector holds up the end of every process for a second,
+		// and how soon they end is tested.
+		os.Setenv("GORACE", "atexit_sleep_ms=0")
+	}
 	os.Exit(m.Run())
 }
 
