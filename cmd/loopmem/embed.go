@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"math"
 
 	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
@@ -88,8 +89,9 @@ type embedding struct {
 func (e *embedding) flags(flags *pflag.FlagSet) {
 	flags.StringVar(&e.options.BaseURL, "embed-url", "", "`URL` of the endpoint (default $LOOPMEM_EMBED_URL, else "+openaiembed.DefaultBaseURL+")")
 	flags.StringVar(&e.options.Model, "embed-model", "", "`NAME` of the model (default $LOOPMEM_EMBED_MODEL, else "+openaiembed.DefaultModel+")")
-	flags.IntVar(&e.options.Dimensions, "embed-dimensions", 0, "`NUMBER` of dimensions to ask for, of models that have a choice")
-	flags.DurationVar(&e.options.Timeout, "embed-timeout", openaiembed.DefaultTimeout, "how long to wait for an answer of the endpoint")
+	amountFlag(flags, &e.options.Dimensions, "embed-dimensions", "", math.MaxInt, "`NUMBER` of dimensions to ask for, of models that have a choice")
+	e.options.Timeout = openaiembed.DefaultTimeout
+	flags.Var((*period)(&e.options.Timeout), "embed-timeout", "how long to wait for an answer of the endpoint")
 }
 
 // optionalFlags adds --embed besides, which switches it on.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -41,7 +42,7 @@ func filterFlags(flags *pflag.FlagSet, f *memory.Filter) {
 	flags.Func("agent", "only this `AGENT`; empty: only entries without one", into(&f.Agent, verbatim))
 	flags.StringVar(&f.AgentPrefix, "agent-prefix", "", "only agents that begin with this `TEXT`")
 	flags.Func("type", "only this memory `TYPE`: episodic, semantic or reflection", into(&f.MemoryType, memory.ParseMemoryType))
-	flags.Func("min-strength", "only entries at least that strong now, `0..1`", into(&f.MinStrength, parseFloat))
+	flags.Func("min-strength", "only entries at least that strong now, `0..1`", into(&f.MinStrength, parseStrength))
 	flags.Func("max-confidentiality", "only entries up to this `LEVEL`: public, internal, confidential or restricted", into(&f.MaxConfidentiality, memory.ParseConfidentiality))
 }
 
@@ -68,7 +69,60 @@ func entryFlags(flags *pflag.FlagSet, e *memory.Entry) {
 
 func verbatim(text string) (string, error) { return text, nil }
 
-func parseFloat(text string) (float64, error) { return strconv.ParseFloat(text, 64) }
+// strength is the value of a flag from 0 to 1.
+type strength float64
+
+func (s *strength) Set(text string) error {
+	value, err := parseStrength(text)
+	if err == nil {
+		*s = strength(value)
+	}
+	return err
+}
+
+func (s *strength) String() string { return strconv.FormatFloat(float64(*s), 'g', -1, 64) }
+func (s *strength) Type() string   { return "0..1" }
+
+func parseStrength(text string) (float64, error) {
+	x, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(x >= 0 && x <= 1) {
+		return 0, fmt.Errorf("use a number from 0 to 1")
+	}
+	return x, nil
+}
+
+// amount is the value of a flag that counts something.
+type amount struct {
+	value *int
+	most  int
+}
+
+// amountFlag adds a flag that takes a number from 0 to most, by default what
+// value holds.
+func amountFlag(flags *pflag.FlagSet, value *int, name, shorthand string, most int, usage string) {
+	flags.VarP(&amount{value, most}, name, shorthand, usage)
+}
+
+func (a *amount) Set(text string) error {
+	n, err := strconv.Atoi(text)
+	switch {
+	case (err != nil || n < 0) && a.most == math.MaxInt:
+		return fmt.Errorf("use a whole number, 0 or more")
+	case err != nil || n < 0 || n > a.most:
+		return fmt.Errorf("use a whole number from 0 to %d", a.most)
+	}
+	*a.value = n
+	return nil
+}
+
+func (a *amount) String() string {
+	if a.value == nil {
+		return "0" // pflag asks a zero one for what not to print as a default
+	}
+	return strconv.Itoa(*a.value)
+}
+
+func (a *amount) Type() string { return "int" }
 
 func parseImportance(text string) (uint8, error) {
 	n, err := strconv.Atoi(text)
@@ -78,17 +132,34 @@ func parseImportance(text string) (uint8, error) {
 	return uint8(n), nil
 }
 
+// period is the value of a flag that says how long.
+type period time.Duration
+
+func (p *period) Set(text string) error {
+	value, err := parseAge(text)
+	if err == nil {
+		*p = period(value)
+	}
+	return err
+}
+
+func (p *period) String() string { return time.Duration(*p).String() }
+func (p *period) Type() string   { return "duration" }
+
 // parseAge reads a duration as Go writes it, or in days: 36h, 30d.
 func parseAge(text string) (time.Duration, error) {
-	days, ok := strings.CutSuffix(text, "d")
-	if !ok {
-		return time.ParseDuration(text)
+	age, err := time.ParseDuration(text)
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		var n float64
+		if n, err = strconv.ParseFloat(days, 64); !(n >= 0 && n <= 36500) {
+			n = -1
+		}
+		age = time.Duration(n * float64(24*time.Hour))
 	}
-	n, err := strconv.ParseFloat(days, 64)
-	if err != nil || !(n >= 0 && n <= 36500) {
+	if err != nil || age < 0 {
 		return 0, fmt.Errorf("use a duration such as 36h or 30d")
 	}
-	return time.Duration(n * float64(24*time.Hour)), nil
+	return age, nil
 }
 
 // attributes reads --attribute KEY=VALUE.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
@@ -26,10 +27,14 @@ that, so that no byte of them is left in its files.`,
   loopmem forget --agent-prefix tg:123: --dry-run
   loopmem forget --category working --yes`,
 		PreRunE: func(cmd *cobra.Command, args []string) error {
-			if isSet(cmd.Flags()) == (len(args) > 0) {
+			switch filtered := isSet(cmd.Flags()); {
+			case filtered && len(args) > 0:
+				return usage(cmd, "forget takes ids or filters, not both: leave out %s, or the filters", strings.Join(args, " "))
+			case !filtered && len(args) == 0:
 				return usage(cmd, "name the entries by their ids, or choose them with filters such as --category")
+			default:
+				return nil
 			}
-			return nil
 		},
 		RunE: a.action(func(cmd *cobra.Command, args []string) error {
 			return a.use(cmd, changing.orDry(dryRun), func(store memory.Backend) error {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/spf13/cobra"
 
@@ -10,7 +11,7 @@ import (
 
 func listCommand(a *app) *cobra.Command {
 	var selection memory.Selection
-	var limit int
+	limit := 50
 	var after string
 	cmd := &cobra.Command{
 		Use:   "list",
@@ -20,9 +21,6 @@ func listCommand(a *app) *cobra.Command {
   loopmem list --after 1f3a9c2e-7b21`,
 		Args: arguments(cobra.NoArgs, "takes filters as flags"),
 		RunE: a.withStore(reading, func(cmd *cobra.Command, store memory.Backend, args []string) (err error) {
-			if limit < 0 {
-				return fmt.Errorf("%w: limit is %d; use 0 for no limit", memory.ErrInvalid, limit)
-			}
 			if after != "" {
 				if selection.After, err = store.Resolve(cmd.Context(), after); err != nil {
 					return err
@@ -43,7 +41,7 @@ func listCommand(a *app) *cobra.Command {
 		}),
 	}
 	filterFlags(cmd.Flags(), &selection.Filter)
-	cmd.Flags().IntVarP(&limit, "limit", "n", 50, "how many entries to print at most; 0 means all")
+	amountFlag(cmd.Flags(), &limit, "limit", "n", math.MaxInt, "how many entries to print at most; 0 means all")
 	cmd.Flags().StringVar(&after, "after", "", "begin behind the entry with this `ID`")
 	return cmd
 }

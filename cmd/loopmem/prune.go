@@ -40,7 +40,7 @@ archive of the database, where it is kept for 30 days.`,
 		}),
 	}
 	flags := cmd.Flags()
-	flags.Float64Var(&rule.MinStrength, "min-strength", rule.MinStrength, "prune what is weaker than this, 0..1")
+	flags.Var((*strength)(&rule.MinStrength), "min-strength", "prune what is weaker than this")
 	flags.Func("min-age", "prune only what is older than this `AGE`, such as 36h or 30d (default 24h)", intoValue(&rule.MinAge, parseAge))
 	flags.StringVar(&rule.Namespace, "agent-prefix", "", "prune only entries of this `AGENT` and those below it (tg:1 covers tg:1:x, not tg:12)")
 	flags.BoolVar(&dryRun, "dry-run", false, "only tell how many entries would go")

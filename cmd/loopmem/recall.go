@@ -1,6 +1,7 @@
 package main
 
 import (
+	"math"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -9,7 +10,7 @@ import (
 )
 
 func recallCommand(a *app) *cobra.Command {
-	query := memory.Query{Ranking: memory.RankingQuestion}
+	query := memory.Query{Ranking: memory.RankingQuestion, Limit: 10, Window: 2}
 	var explain bool
 	var e embedding
 	cmd := &cobra.Command{
@@ -49,9 +50,9 @@ Words that were found stand between asterisks.`,
 		}),
 	}
 	filterFlags(cmd.Flags(), &query.Filter)
-	cmd.Flags().IntVarP(&query.Limit, "limit", "n", 10, "how many entries to print at most; 0 means all")
+	amountFlag(cmd.Flags(), &query.Limit, "limit", "n", math.MaxInt, "how many entries to print at most; 0 means all")
 	cmd.Flags().Func("ranking", "`NAME` of the ranking: question (default) or composite", intoValue(&query.Ranking, memory.ParseRanking))
-	cmd.Flags().IntVar(&query.Window, "window", 2, "how many entries before and after lend an entry their words; 0 for none")
+	amountFlag(cmd.Flags(), &query.Window, "window", "", memory.MaxWindow, "how many entries before and after lend an entry their words; 0 for none")
 	cmd.Flags().BoolVar(&query.ExactWords, "exact-words", false, "compare whole words, by the composite ranking")
 	cmd.Flags().BoolVar(&explain, "explain", false, "show which words matched and how the score came about")
 	cmd.Flags().BoolVar(&query.NoReinforce, "no-reinforce", false, "leave the strength of what is recalled as it is")

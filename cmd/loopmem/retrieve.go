@@ -1,6 +1,7 @@
 package main
 
 import (
+	"math"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -9,7 +10,7 @@ import (
 )
 
 func retrieveCommand(a *app) *cobra.Command {
-	var limit int
+	limit := 5
 	var restricted bool
 	cmd := &cobra.Command{
 		Use:   "retrieve QUERY",
@@ -42,7 +43,7 @@ query is syntax. Restricted entries are left out.`,
 			}, options...)
 		}),
 	}
-	cmd.Flags().IntVarP(&limit, "limit", "n", 5, "how many entries to print at most")
+	amountFlag(cmd.Flags(), &limit, "limit", "n", math.MaxInt, "how many entries to print at most")
 	cmd.Flags().BoolVar(&restricted, "restricted", false, "restricted entries too, which are otherwise kept out of prompts")
 	return cmd
 }

@@ -184,7 +184,8 @@ before moving them.`,
 	flags := root.PersistentFlags()
 	flags.BoolVar(&a.json, "json", false, "print JSON: entries one a line, everything else as one object")
 	flags.StringVar(&a.db, "db", "", "`FILE` with the memories (default $LOOPMEM_DB, else loopmem/memory.db in the data directory)")
-	flags.DurationVar(&a.wait, "busy-timeout", 10*time.Second, "how long a write waits for other writers")
+	a.wait = 10 * time.Second
+	flags.Var((*period)(&a.wait), "busy-timeout", "how long a write waits for other writers")
 	flags.StringVar(&a.scope.Namespace, "namespace", "", "see and change only entries of this `AGENT` and those below it (tg:1 covers tg:1:x, not tg:12)")
 	flags.Func("clearance", "see and change only entries up to this `LEVEL` of confidentiality", into(&a.scope.MaxConfidentiality, memory.ParseConfidentiality))
 
