@@ -11,6 +11,10 @@ func appendLine(dst []byte, entry *memory.Entry) []byte {
 	return append(entry.AppendJSON(dst), '\n')
 }
 
+// byteOrderMark is what some editors put before UTF-8. Other readers of JSONL,
+// the Rust store among them, take it for a fault.
+const byteOrderMark = "\ufeff"
+
 // tail is what follows the last newline of a file: a line whose write was cut
 // short, or which was written without an end.
 type tail struct {
@@ -21,7 +25,7 @@ type tail struct {
 // parse reads the content of a file. The first complete line that is no entry
 // ends it with a [LineError]. A tail that is an entry is one like any other.
 func parse(path string, content []byte) ([]memory.Entry, tail, error) {
-	content = bytes.TrimPrefix(content, []byte("\ufeff")) // what some editors put before UTF-8
+	content = bytes.TrimPrefix(content, []byte(byteOrderMark))
 	var entries []memory.Entry
 	for number := 1; ; number++ {
 		line, rest, complete := bytes.Cut(content, []byte{'\n'})

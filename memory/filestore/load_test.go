@@ -119,6 +119,23 @@ func TestOpen_ToleratedForms(t *testing.T) {
 	}
 }
 
+// Only a store that is opened for writing drops the mark.
+func TestOpen_ByteOrderMark(t *testing.T) {
+	all := three()
+	path := mustWrite(t, "\ufeff"+jsonl(all...))
+	s, err := filestore.OpenReadOnly(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustClose(t, s)
+	wantContent(t, path, "\ufeff"+jsonl(all...))
+	w := mustOpen(t, path)
+	wantContent(t, path, jsonl(all...))
+	next := numbered(9, "appended")
+	mustStore(t, w, next)
+	wantContent(t, path, jsonl(append(all[:len(all):len(all)], next)...))
+}
+
 func TestOpen_LaterLineOfOneIDWinsAndTakesTheLaterPlace(t *testing.T) {
 	all := three()
 	newer := all[0]

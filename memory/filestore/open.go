@@ -17,9 +17,9 @@ import (
 //
 // Bytes after the last line end are a line whose write was cut short: it is
 // kept if it is whole otherwise, else dropped with a warning to the logger,
-// and either way the file is rewritten. Any other line that is no entry is a
-// [LineError], and nothing is changed. Blank lines are skipped; of two lines
-// with one id the later counts.
+// and either way the file is rewritten, as it is to drop a byte order mark. Any
+// other line that is no entry is a [LineError], and nothing is changed. Blank
+// lines are skipped; of two lines with one id the later counts.
 func Open(path string, options ...memory.Option) (*Store, error) {
 	return open(path, load, options)
 }
@@ -96,13 +96,16 @@ func load(path string, logger *slog.Logger) (*file, error) {
 	if err != nil {
 		return nil, err
 	}
+	start := make([]byte, len(byteOrderMark))
+	n, _ := in.ReadAt(start, 0)
+	marked := string(start[:n]) == byteOrderMark
 	f, torn, err := read(path, in)
 	// Closed before it is replaced, which Windows asks for.
 	if err = errors.Join(err, in.Close()); err != nil {
 		return nil, err
 	}
 	sweep(path)
-	if torn.size == 0 {
+	if torn.size == 0 && !marked {
 		return f, nil
 	}
 	if torn.err != nil {
