@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/dustin/go-humanize"
 	"github.com/dustin/go-humanize/english"
 
 	"github.com/loopmem/loopmem/memory"
@@ -24,6 +25,8 @@ type LineError struct {
 	Field  string `json:"field,omitempty"`  // the field concerned, if it is one
 	Reason string `json:"reason"`           // what was found and what was expected
 	Near   string `json:"near,omitempty"`   // the text at the column, shortened
+	// TooLong is set if the line is longer than [Options.MaxLineBytes].
+	TooLong bool `json:"too_long,omitempty"`
 }
 
 // Error puts the position first, in the form that editors understand.
@@ -45,7 +48,7 @@ func (e *LineError) Error() string {
 
 // lineError explains why a reader refused a line.
 func lineError(file string, l *line, err error) *LineError {
-	out := &LineError{File: file, Line: l.number, Reason: err.Error()}
+	out := &LineError{File: file, Line: l.number, Reason: err.Error(), TooLong: l.tooLong}
 	offset := -1
 	if fault, ok := errors.AsType[*memory.DecodeError](err); ok {
 		out.Field, out.Reason, offset = fault.Field, fault.Reason, fault.Offset
@@ -189,7 +192,7 @@ func (e *PartialError) Error() string {
 	if e.Exist {
 		hint += ", keeping entries that exist"
 	}
-	return fmt.Sprintf("stopped with %d of %s in the store: %v; %s", e.Stored, english.Plural(e.Total, "entry", ""), e.Err, hint)
+	return fmt.Sprintf("stopped with %s of %s in the store: %v; %s", humanize.Comma(int64(e.Stored)), english.Plural(e.Total, "entry", ""), e.Err, hint)
 }
 
 // Unwrap returns Err.

@@ -120,7 +120,10 @@ func (r *run) store(ctx context.Context, store Store) error {
 			part := batch[:min(pace.entries, len(batch))]
 			batch = batch[len(part):]
 			begun := time.Now()
-			if err := r.storePart(ctx, store, part); err != nil {
+			switch err := r.storePart(ctx, store, part); {
+			case err != nil && ctx.Err() != nil:
+				return ctx.Err()
+			case err != nil:
 				return fmt.Errorf("%s, line %d and what follows: %w", part[0].source.Name, part[0].line, err)
 			}
 			pace.took(len(part), time.Since(begun))

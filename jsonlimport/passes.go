@@ -197,7 +197,7 @@ func (v *validation) collision(it *item) *LineError {
 			continue
 		}
 		return &LineError{File: v.source.Name, Line: it.line.number, Field: "id", Reason: fmt.Sprintf(
-			"%q of %q is also the id of an entry of another one, in %s:%d; if each has ids of its own, the form is %s",
+			"%q of %q is also the id of an entry of another one, in %s:%d; if each has ids of its own, choose the format %s",
 			shorten(id), shorten(owner), last.source.Name, last.line, form.ownIDs().Name())}
 	}
 	return nil

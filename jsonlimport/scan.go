@@ -8,6 +8,7 @@ import (
 	"hash/maphash"
 	"io"
 
+	"github.com/dustin/go-humanize"
 	"github.com/dustin/go-humanize/english"
 
 	"github.com/loopmem/loopmem/memory"
@@ -98,7 +99,8 @@ func (sc *scanner) item(l *line) *item {
 
 func (sc *scanner) entries(l *line) ([]memory.Entry, error) {
 	if l.tooLong {
-		return nil, fmt.Errorf("is longer than %d bytes; raise the limit to read it", sc.lines.limit)
+		return nil, fmt.Errorf("is longer than %s (%s bytes); raise the limit to read it",
+			humanize.IBytes(uint64(sc.lines.limit)), humanize.Comma(int64(sc.lines.limit)))
 	}
 	if err := precheck(l.text); err != nil {
 		return nil, err

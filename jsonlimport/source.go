@@ -268,7 +268,7 @@ func (s *source) foreign(start []byte) string {
 		}
 	}
 	for _, other := range []struct{ start, what string }{
-		{"SQLite format 3\x00", "an SQLite database, no JSONL"},
+		{"SQLite format 3\x00", "an SQLite database, no JSONL. If it is one of loopmem, export it first: loopmem --db " + s.word("") + " export " + s.word(".jsonl")},
 		{"PK\x03\x04", "a zip archive; unpack it first"},
 		{"\x28\xb5\x2f\xfd", "packed with zstd; unpack it first, or pipe it in: zstd -dc"},
 		{"\xfd7zXZ\x00", "packed with xz; unpack it first, or pipe it in: xz -dc"},

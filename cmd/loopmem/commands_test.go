@@ -238,7 +238,10 @@ func TestListPages(t *testing.T) {
 }
 
 func TestFilters(t *testing.T) {
-	w, _ := small(t)
+	w, ids := small(t)
+	faded := w.entries("show", ids[2])[0] // the last one, which replacing leaves in its place
+	faded.Strength = 0.5
+	w.mustWith(string(faded.AppendJSON(nil)), "import", "-", "--on-conflict", "replace")
 	staging, uploads, tea := "The staging cluster is rebuilt every Monday.", "Uploads to staging fail with 503.", "Tea is at four."
 	for _, test := range []struct {
 		flags []string
@@ -254,7 +257,7 @@ func TestFilters(t *testing.T) {
 		{[]string{"--clearance", "confidential"}, []string{staging, uploads}},
 		{[]string{"--max-confidentiality", "public"}, []string{staging, uploads}},
 		{[]string{"--type", "semantic"}, []string{}},
-		{[]string{"--min-strength", "1.5"}, []string{}},
+		{[]string{"--min-strength", "0.75"}, []string{staging, uploads}},
 	} {
 		for _, command := range []string{"list", "export"} {
 			if got := w.texts(append([]string{command}, test.flags...)...); !slices.Equal(got, test.want) {
@@ -466,7 +469,7 @@ func TestEveryCommandWorksOnAJSONLFile(t *testing.T) {
 	before := w.read("memory.jsonl")
 	for _, args := range [][]string{
 		{"list"}, {"show", id}, {"retrieve", "staging"}, {"recall", "staging"}, {"export"}, {"stats"},
-		{"consolidate", "--dry-run"}, {"prune", "--dry-run"}, {"forget", other, "--dry-run"}, {"verify", w.path("memory.jsonl")},
+		{"consolidate", "--dry-run"}, {"prune", "--dry-run"}, {"forget", other, "--dry-run"}, {"verify", w.write("copy.jsonl", before)},
 	} {
 		w.must(args...)
 		if got := w.read("memory.jsonl"); got != before {

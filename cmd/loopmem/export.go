@@ -5,12 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"github.com/loopmem/loopmem/internal/atomicfile"
+	"github.com/loopmem/loopmem/internal/realpath"
 	"github.com/loopmem/loopmem/jsonlimport"
 	"github.com/loopmem/loopmem/memory"
 )
@@ -39,7 +40,7 @@ and takes the place of one that is there.`,
 				return err
 			}
 			path := args[0]
-			if err := a.refuseOwnFile(path); err != nil {
+			if err := a.refuseOwnFile(path, "name another file to export to"); err != nil {
 				return err
 			}
 			report, err := toFile(cmd.Context(), path, write)
@@ -64,19 +65,17 @@ func (a *app) warn(warnings []string) {
 	}
 }
 
-// refuseOwnFile keeps an export from taking the place of the store it reads.
-func (a *app) refuseOwnFile(path string) error {
+// refuseOwnFile keeps a store from being exported over itself, or imported
+// into itself.
+func (a *app) refuseOwnFile(path, advice string) error {
 	own, _, err := a.databasePath()
 	if err != nil {
 		return err
 	}
-	database, err := os.Stat(own)
-	if err != nil {
-		return err
-	}
-	target, err := os.Stat(path)
-	if err == nil && os.SameFile(database, target) {
-		return fmt.Errorf("%s is the database itself; name another file to export to", path)
+	database, errOwn := os.Stat(own)
+	other, errOther := os.Stat(path)
+	if errOwn == nil && errOther == nil && os.SameFile(database, other) {
+		return fmt.Errorf("%s is the database itself; %s", path, advice)
 	}
 	return nil
 }
@@ -98,19 +97,34 @@ func toFile(ctx context.Context, path string, write exporting) (report jsonlimpo
 		report, err = spooled(ctx, stream, write)
 		return report, errors.Join(err, stream.Close())
 	}
-	// A link is followed, so that it is its target that changes.
-	if target, err := filepath.EvalSymlinks(path); err == nil {
-		path = target
-	}
-	file, err := atomicfile.New(path)
+	// A link is followed, so that it is its target that changes or is made.
+	target, err := realpath.Resolve(path)
 	if err != nil {
 		return report, err
+	}
+	file, err := atomicfile.New(target)
+	if err != nil {
+		return report, cannotWrite(path, err)
 	}
 	defer file.Cleanup()
 	if report, err = write(file); err != nil {
 		return report, err
 	}
-	return report, file.CloseAtomicallyReplace()
+	if err := file.CloseAtomicallyReplace(); err != nil {
+		return report, cannotWrite(path, err)
+	}
+	return report, nil
+}
+
+// cannotWrite names the file that was asked for in place of the temporary one.
+func cannotWrite(path string, err error) error {
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		err = e.Err
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s cannot be written: %w; make its folder first", path, err)
+	}
+	return fmt.Errorf("%s cannot be written: %w", path, err)
 }
 
 // spooled exports to a stream by way of a temporary file: the snapshot, which

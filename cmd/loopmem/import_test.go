@@ -2,6 +2,10 @@ package main
 
 import (
 	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,8 +14,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dustin/go-humanize"
+
 	"github.com/loopmem/loopmem/jsonlimport"
 	"github.com/loopmem/loopmem/memory"
+	"github.com/loopmem/loopmem/sqlitestore"
 )
 
 const malformed = `{"id":"2adee6a3-a553-5015-bab8-1310d3984d51","category":"fact","memory":null}` + "\n"
@@ -188,11 +195,300 @@ func TestImportThatIsInterruptedSaysWhereThingsStand(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = p.Wait()
-	if p.ProcessState.ExitCode() != exitError || !strings.Contains(errs.String(), "nothing was stored") {
-		t.Errorf("%v, error %q", err, errs.String())
+	if want := "loopmem: nothing was stored: standard input: interrupted\n"; p.ProcessState.ExitCode() != exitError || errs.String() != want {
+		t.Errorf("%v, error %q; want %q", err, errs.String(), want)
 	}
 	if got := filesIn(t, w.folder); len(got) > 0 {
 		t.Errorf("it left %q", got)
+	}
+}
+
+// many is a file of n entries.
+func many(n int) string {
+	var b strings.Builder
+	for i := range n {
+		e := memory.NewEntry(memory.Fact, fmt.Sprintf("entry %d", i))
+		b.Write(append(e.AppendJSON(nil), '\n'))
+	}
+	return b.String()
+}
+
+// inFirstLine adds a field to the first entry.
+func inFirstLine(lines, field string) string {
+	return strings.Replace(lines, "}\n", ","+field+"}\n", 1)
+}
+
+// half starts an import of a file as a process and returns when the database
+// has a part of it. The test that asks for it then ends the process.
+func half(t *testing.T, w *world, path string, stderr io.Writer) *exec.Cmd {
+	t.Helper()
+	p := w.process("import", path)
+	p.Stderr = stderr
+	if err := p.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for w.count() == 0 {
+		if p.ProcessState != nil || t.Context().Err() != nil {
+			t.Fatal("the import stored nothing")
+		}
+	}
+	return p
+}
+
+// count is how many entries the database has, 0 if there is none.
+func (w *world) count() int {
+	w.t.Helper()
+	store, err := sqlitestore.Open(w.t.Context(), w.env["LOOPMEM_DB"], sqlitestore.Options{MustExist: true})
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, sqlitestore.ErrNotStore) { // it is being made
+		return 0
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer store.Close()
+	n, err := store.Len(w.t.Context())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return n
+}
+
+// TestImportThatIsKilledIsCompletedByAnother kills an import half way.
+func TestImportThatIsKilledIsCompletedByAnother(t *testing.T) {
+	const total = 10_000
+	w := newWorld(t)
+	path := w.write("many.jsonl", many(total))
+	p := half(t, w, path, nil)
+	if err := p.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = p.Wait() // it was killed
+	stored := w.count()
+	t.Logf("%d of %d entries were stored when it was killed", stored, total)
+	if got := w.must("export"); !strings.HasPrefix(w.read("many.jsonl"), got) {
+		t.Error("what was stored is not the beginning of the file")
+	}
+	report := decode[jsonlimport.Report](t, w.must("import", path, "--json"))
+	if report.Existing != stored || report.Imported != total-stored || report.Differing != 0 {
+		t.Errorf("the second import: %+v; want %d existing and the others imported", report, stored)
+	}
+	if w.must("export") != w.read("many.jsonl") {
+		t.Error("the export differs from the file")
+	}
+}
+
+// TestImportsOfManyAtOnce has two processes write the same batches.
+func TestImportsOfManyAtOnce(t *testing.T) {
+	const total = 3000
+	w := newWorld(t)
+	path := w.write("many.jsonl", many(total))
+	var imported, existing int
+	outs := make([]strings.Builder, 2)
+	processes := make([]*exec.Cmd, 2)
+	for i := range processes {
+		processes[i] = w.process("import", path, "--json", "--quiet")
+		processes[i].Stdout = &outs[i]
+		if err := processes[i].Start(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, p := range processes {
+		if err := p.Wait(); err != nil {
+			t.Fatal(err)
+		}
+		report := decode[jsonlimport.Report](t, outs[i].String())
+		imported, existing = imported+report.Imported, existing+report.Existing
+	}
+	if imported != total || existing != total || w.must("export") != w.read("many.jsonl") {
+		t.Errorf("%d imported and %d existing; want %d each, in the order of the file", imported, existing, total)
+	}
+}
+
+func TestImportThatIsInterruptedWhileStoringSaysHowMany(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has no signal to send")
+	}
+	const total = 10_000
+	w := newWorld(t)
+	path := w.write("many.jsonl", many(total))
+	var errs strings.Builder
+	p := half(t, w, path, &errs)
+	if err := p.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if p.Wait() == nil {
+		t.Log("it was done before the signal came")
+		return
+	}
+	want := fmt.Sprintf("loopmem: stopped with %s of 10,000 entries in the store: interrupted; import again to complete it\n", humanize.Comma(int64(w.count())))
+	if got := errs.String(); got != want {
+		t.Errorf("error %q; want %q", got, want)
+	}
+	w.must("import", path)
+	if w.must("export") != w.read("many.jsonl") {
+		t.Error("the export differs from the file")
+	}
+}
+
+// TestImportThatIsRefusedAsJSON wants one object for whatever is wrong.
+func TestImportThatIsRefusedAsJSON(t *testing.T) {
+	type answer struct {
+		Imported, Missing int
+		Error             string
+		Problems          []jsonlimport.LineError
+		ProblemCount      int `json:"problem_count"`
+	}
+	w := newWorld(t)
+	lines := many(30)
+	good, bad := w.write("good.jsonl", lines), w.write("bad.jsonl", lines+malformed+"{}\n")
+	other := w.write("other.jsonl", inFirstLine(lines, `"agent":"b"`))
+	for name, test := range map[string]struct {
+		args     []string
+		problems int
+		first    jsonlimport.LineError // its file, line and field
+	}{
+		"malformed lines": {[]string{"import", bad}, 2, jsonlimport.LineError{File: bad, Line: 31, Field: "memory"}},
+		"missing file":    {[]string{"import", good, w.path("none")}, 1, jsonlimport.LineError{File: w.path("none")}},
+		"no match":        {[]string{"import", w.path("none*")}, 1, jsonlimport.LineError{File: w.path("none*")}},
+		"outside":         {[]string{"import", other, "--namespace", "a"}, 1, jsonlimport.LineError{File: other, Line: 1, Field: "agent"}},
+	} {
+		o := w.run(append(test.args, "--json")...)
+		got := decode[answer](t, o.out)
+		if o.status != exitError || o.errors == "" || got.Error == "" || got.ProblemCount != test.problems || len(got.Problems) != test.problems || got.Imported != 0 {
+			t.Errorf("%s: status %d, %s", name, o.status, o.out)
+			continue
+		}
+		if first := got.Problems[0]; first.File != test.first.File || first.Line != test.first.Line || first.Field != test.first.Field || first.Reason == "" {
+			t.Errorf("%s: %+v; want %+v", name, first, test.first)
+		}
+	}
+	w.must("import", good)
+	o := w.run("import", good, "--on-conflict", "fail", "--json")
+	if got := decode[answer](t, o.out); o.status != exitError || got.ProblemCount != 30 {
+		t.Errorf("conflict: %+v", o)
+	}
+	o = w.run("verify", bad, "--json")
+	if got := decode[answer](t, o.out); o.status != exitError || got.ProblemCount != 2 {
+		t.Errorf("verify: %+v", o)
+	}
+	w.must("forget", "--type", "episodic")
+	o = w.run("verify", good, "--json")
+	if got := decode[answer](t, o.out); o.status != exitError || got.Missing != 30 || got.Error == "" {
+		t.Errorf("verify of a store that is empty: %+v", o)
+	}
+	w.must("import", good)
+	if out := w.must("verify", good, "--json"); strings.Contains(out, "error") {
+		t.Errorf("verify of what is complete: %s", out)
+	}
+}
+
+func TestImportOutsideTheScopeLeavesNothing(t *testing.T) {
+	w := newWorld(t)
+	secret := w.write("secret.jsonl", inFirstLine(many(2), `"confidentiality":"restricted"`))
+	o := w.run("import", secret, "--clearance", "internal")
+	if o.status != exitError || !strings.HasPrefix(o.errors, secret+":1:") || !strings.Contains(o.errors, "restricted, which is above --clearance internal") {
+		t.Errorf("%+v", o)
+	}
+	if got := filesIn(t, w.folder); len(got) != 1 {
+		t.Errorf("it left %q", got)
+	}
+	w.must("import", secret, "--namespace", "a")
+	if o := w.run("verify", secret, "--namespace", "a"); o.status != exitOK {
+		t.Errorf("what the scope made of it is no difference: %+v", o)
+	}
+}
+
+func TestImportOfEmbeddingsOfAnotherModelLeavesNothing(t *testing.T) {
+	w := newWorld(t)
+	id := w.add("a text")
+	store, err := sqlitestore.Open(t.Context(), w.env["LOOPMEM_DB"], sqlitestore.Options{MustExist: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(store.BindEmbeddingModel(t.Context(), memory.Model{Name: "m", Dimensions: 3}), store.Close()); err != nil {
+		t.Fatal(err)
+	}
+	path := w.write("many.jsonl", many(299)+inFirstLine(many(1), `"embedding":[0.5,0.5]`))
+	if o := w.run("import", path); o.status != exitError || !strings.HasPrefix(o.errors, path+":300:") || !strings.Contains(o.errors, "2 dimensions") {
+		t.Errorf("%+v", o)
+	}
+	if got := w.texts("list"); len(got) != 1 {
+		t.Errorf("%d entries beside %s", len(got)-1, id)
+	}
+}
+
+func TestImportRefusesTheDatabaseItself(t *testing.T) {
+	w := newWorld(t)
+	path := w.write("memory.jsonl", string(sample))
+	w.must("import", path)
+	for _, args := range [][]string{
+		{"import", w.path("memory.db")},
+		{"import", path, "--db", path},
+		{"verify", path, "--db", path},
+	} {
+		if o := w.run(args...); o.status != exitError || !strings.Contains(o.errors, "is the database itself") {
+			t.Errorf("%q: %+v", args, o)
+		}
+	}
+	o := w.run("import", w.path("memory.db"), "--db", w.path("other.db"))
+	if o.status != exitError || !strings.Contains(o.errors, "loopmem --db "+w.path("memory.db")+" export") {
+		t.Errorf("another database: %+v", o)
+	}
+}
+
+// TestCommandsOnWhatMayBeImported names files as the database that are none.
+func TestCommandsOnWhatMayBeImported(t *testing.T) {
+	w := newWorld(t)
+	agent := `{"id":"m1","agent":"a","content":"c","category":"fact"}` + "\n"
+	for _, path := range []string{w.write("agent.jsonl", agent), w.write("memory.json", "\ufeff"+agent), w.write("bad.jsonl", string(sample)+malformed)} {
+		if o := w.run("list", "--db", path); o.status != exitError || !strings.Contains(o.errors, "loopmem import "+path) {
+			t.Errorf("%s: %+v", path, o)
+		}
+	}
+	if o := w.run("list", "--db", w.write("notes.txt", "no JSON")); strings.Contains(o.errors, "import") {
+		t.Errorf("no JSON: %+v", o)
+	}
+}
+
+func TestImportOfLongLines(t *testing.T) {
+	w := newWorld(t)
+	w.add(strings.Repeat("long ", 1000))
+	path := w.write("long.jsonl", w.must("export"))
+	o := w.run("import", path, "--max-line", "1KiB")
+	if o.status != exitError || !strings.Contains(o.errors, "longer than 1.0 KiB (1,024 bytes)") || !strings.Contains(o.errors, "--max-line") {
+		t.Errorf("%+v", o)
+	}
+	w.must("import", path, "--max-line", "10kB")
+	w.must("verify", path, "--max-line", "10kB")
+	for _, size := range []string{"0", "-1", "much", "1TB"} {
+		if o := w.run("import", path, "--max-line", size); o.status != exitUsage {
+			t.Errorf("--max-line %s: %+v", size, o)
+		}
+	}
+}
+
+func TestExportThroughALink(t *testing.T) {
+	w := newWorld(t)
+	w.add("a text")
+	for _, target := range []string{"there.jsonl", "missing.jsonl"} {
+		link := w.path("link to " + target)
+		if err := os.Symlink(target, link); err != nil {
+			t.Skip(err)
+		}
+		if target == "there.jsonl" {
+			w.write(target, "old")
+		}
+		w.must("export", link)
+		if info, err := os.Lstat(link); err != nil || info.Mode()&os.ModeSymlink == 0 {
+			t.Errorf("the link to %s was replaced: %v", target, err)
+		}
+		if got := w.read(target); got != w.must("export") {
+			t.Errorf("%s: %q", target, got)
+		}
+	}
+	o := w.run("export", w.path("no folder/x.jsonl"))
+	if want := "loopmem: " + w.path("no folder/x.jsonl") + " cannot be written: "; o.status != exitError || !strings.HasPrefix(o.errors, want) {
+		t.Errorf("%q; want %q", o.errors, want)
 	}
 }
 

@@ -74,14 +74,30 @@ func (a *app) run(ctx context.Context, args []string) int {
 		a.complain(fmt.Errorf("%w\nSee: %s --help", err, command))
 		return exitUsage
 	}
-	if err == ctx.Err() {
-		err = errors.New("interrupted")
-	} else if errors.Is(err, context.Canceled) {
-		err = fmt.Errorf("interrupted: %w", err)
-	}
-	a.complain(advise(err))
+	a.complain(advise(inWords(err)))
 	return exitError
 }
+
+// inWords says of a command that a signal has ended what a person would.
+func inWords(err error) error {
+	if !errors.Is(err, context.Canceled) {
+		return err
+	}
+	before, after, found := strings.Cut(err.Error(), context.Canceled.Error())
+	if !found {
+		return fmt.Errorf("interrupted: %w", err)
+	}
+	return &rewordedError{err, before + "interrupted" + after}
+}
+
+// rewordedError is an error that reads differently.
+type rewordedError struct {
+	error
+	text string
+}
+
+func (e *rewordedError) Error() string { return e.text }
+func (e *rewordedError) Unwrap() error { return e.error }
 
 // complain prints an error or a warning. One that lists faults in files begins
 // each line with the position, which editors understand; it stays as it is.

@@ -192,6 +192,7 @@ func TestRunRefusesCallsThatMakeNoSense(t *testing.T) {
 		"text and append":        {"update", "1f3a9c", "--text", "a", "--append", "b"},
 		"forget nothing":         {"forget"},
 		"forget id and filter":   {"forget", "1f3a9c", "--category", "fact"},
+		"forget id and filters":  {"forget", "1f3a9c", "--category", "fact", "--tag", "x"},
 		"min-age is no duration": {"prune", "--min-age", "old"},
 		"empty path":             {"list", "--db", ""},
 		"demo of no process":     {"demo", "--processes", "0"},

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -74,7 +75,28 @@ func (a *app) open(cmd *cobra.Command, want access, options ...memory.Option) (m
 		// Not the error itself: it would say the same again.
 		return nil, &missingError{path: path, older: olderMemories(path, isDefault)}
 	}
-	return store, err
+	return store, adviseOpen(path, err)
+}
+
+// adviseOpen tells someone who names a file of memories that is no store, but
+// may be imported, how to do that.
+func adviseOpen(path string, err error) error {
+	_, malformed := errors.AsType[*filestore.LineError](err)
+	if !malformed && !(errors.Is(err, sqlitestore.ErrNotStore) && beginsAsJSON(path)) {
+		return err
+	}
+	return fmt.Errorf("%w; if it is JSONL of another program, or a damaged file, bring what it holds into a database: loopmem import %s --db memory.db", err, path)
+}
+
+func beginsAsJSON(path string) bool {
+	file, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer file.Close()
+	start := make([]byte, 512)
+	n, _ := file.Read(start)
+	return bytes.HasPrefix(bytes.TrimLeft(start[:n], "\ufeff \t\r\n"), []byte("{"))
 }
 
 // hint tells someone who begins with an empty database about the memories

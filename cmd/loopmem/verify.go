@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -18,35 +19,55 @@ func verifyCommand(a *app) *cobra.Command {
 		Use:   "verify FILE...",
 		Short: "Compare JSONL files with the store",
 		Long: `Compare the entries of JSONL files with those in the store, without changing
-either, and list what differs or is missing. If the exit status is 0, the store
-has everything that the files say, and they may be deleted.`,
+either, and list what differs or is missing. Fields that the form does not know
+and lines that were cut short are in no store, and listed too. If the exit status
+is 0, the store has everything that the files say, and they may be deleted.`,
 		Example: `  loopmem import memory.jsonl && loopmem verify memory.jsonl`,
 		Args:    arguments(cobra.MinimumNArgs(1), "takes the files to compare"),
 		RunE: a.withStore(reading, func(cmd *cobra.Command, store memory.Backend, args []string) error {
-			inputs, err := jsonlimport.Inputs(args, a.in)
-			if err != nil {
+			report, err := a.verifyFiles(cmd, store, args, quiet, options)
+			compared := err == nil
+			if compared && !report.Complete() {
+				err = errors.New("the store does not have everything that the files say; keep them")
+			}
+			switch {
+			case a.json:
+				return errors.Join(a.answer(verifyAnswer{report, failureOf(err)}, ""), err)
+			case !compared:
 				return err
+			default:
+				return errors.Join(a.answer(nil, "%s", describeVerify(report)), err)
 			}
-			progress := a.progress(quiet)
-			options.Progress = progress.update
-			report, err := jsonlimport.Verify(cmd.Context(), store, inputs, options)
-			progress.finish()
-			if err != nil {
-				return adviseImport(err)
-			}
-			if err := a.answer(report, "%s", describeVerify(&report)); err != nil {
-				return err
-			}
-			if !report.Complete() {
-				return fmt.Errorf("the store does not have everything that the files say; keep them")
-			}
-			return nil
 		}),
 	}
 	formatFlag(cmd.Flags(), &options.Format, "the form of all files (default: recognized by itself)")
 	cmd.Flags().BoolVar(&options.SkipMalformed, "skip-malformed", false, "compare the good lines, only count the others")
+	lineFlag(cmd.Flags(), &options.MaxLineBytes)
 	cmd.Flags().BoolVarP(&quiet, "quiet", "q", false, "show no progress")
 	return cmd
+}
+
+// verifyFiles returns a report unless it fails before it reads a file.
+func (a *app) verifyFiles(cmd *cobra.Command, store memory.Backend, args []string, quiet bool, options jsonlimport.Options) (*jsonlimport.VerifyReport, error) {
+	inputs, err := a.inputs(args)
+	if err != nil {
+		return nil, err
+	}
+	options.Admit = func(e *memory.Entry) error {
+		_ = a.scope.Admit(e) // gives it the agent; what lies outside is missing in this store
+		return nil
+	}
+	progress := a.progress(quiet)
+	options.Progress = progress.update
+	report, err := jsonlimport.Verify(cmd.Context(), store, inputs, options)
+	progress.finish()
+	return &report, adviseImport(err)
+}
+
+// verifyAnswer is what verify prints as JSON, also if it fails.
+type verifyAnswer struct {
+	*jsonlimport.VerifyReport
+	*failure
 }
 
 func describeVerify(r *jsonlimport.VerifyReport) string {
@@ -54,6 +75,9 @@ func describeVerify(r *jsonlimport.VerifyReport) string {
 	fmt.Fprintf(&b, "%s read from %s: %s equal, %s changed by use only, %s different, %s missing, %s repeated (%.1f s)",
 		plural(r.Read, "entry"), plural(len(r.Files), "file"), humanize.Comma(int64(r.Same)), humanize.Comma(int64(r.Used)),
 		humanize.Comma(int64(r.Different)), humanize.Comma(int64(r.Missing)), humanize.Comma(int64(r.Repeated)), r.Seconds)
+	if r.TornBytes > 0 {
+		fmt.Fprintf(&b, "\n%s of lines that were cut short, which are in no store", plural(int(r.TornBytes), "byte"))
+	}
 	for i := range r.Differences {
 		d := &r.Differences[i]
 		fmt.Fprintf(&b, "\n%s:%d: %s", visible(d.File), d.Line, d.ID)
