@@ -66,8 +66,8 @@ func TestRun_processes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the program loopmem")
 	}
-	out := mustRun(t, "-n", "100", "--budget", "10ms", "--backends", "file,sqlite", "--workloads", "process,mixed by 2,writers by 8")
-	for _, workload := range []string{"process/retrieve", "process/import", "mixed by 2", "writers by 8"} {
+	out := mustRun(t, "-n", "100", "--budget", "10ms", "--backends", "file,sqlite", "--workloads", "process,mcp,mixed by 2,writers by 8")
+	for _, workload := range []string{"process/retrieve", "process/import", "mcp/store", "mcp/recall/word in 10%", "mcp/recall/empty", "mixed by 2", "writers by 8"} {
 		if tableRow(out, workload, "sqlite") == "" {
 			t.Errorf("no row for %s in\n%s", workload, out)
 		}

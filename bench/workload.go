@@ -46,7 +46,7 @@ func (s *stage) names() []string {
 // stages are all measurements in the order in which they are made.
 func stages() []stage {
 	return []stage{
-		{workloads: slices.Concat(retrieving(), recalling(), writing(), processes(), together()), noteImport: true},
+		{workloads: slices.Concat(retrieving(), recalling(), writing(), processes(), overMCP(), together()), noteImport: true},
 		{adapt: withEmbeddings, workloads: hybrid()},
 		{adapt: generatedBy(mostlyDistinct), workloads: consolidating("distinct")},
 		{adapt: generatedBy(nearDuplicates), workloads: consolidating("near duplicates")},

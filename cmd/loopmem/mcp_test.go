@@ -3,18 +3,15 @@ package main
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -327,43 +324,5 @@ func TestMCP_usage(t *testing.T) {
 		if o := w.run(args...); o.status == exitOK || o.out != "" || o.errors == "" {
 			t.Errorf("%q: status %d, output %q, errors %q; want an error", args, o.status, o.out, o.errors)
 		}
-	}
-}
-
-// BenchmarkMCP measures calls through a server process on 10,000 entries.
-func BenchmarkMCP(b *testing.B) {
-	w := newWorld(b)
-	var lines strings.Builder
-	for i := range 10_000 {
-		text, err := json.Marshal(fmt.Sprintf("note-%d is about topic-%d of the project", i, i%97))
-		if err != nil {
-			b.Fatal(err)
-		}
-		fmt.Fprintf(&lines, `{"id":"00000000-0000-4000-8000-%012d","category":"fact","memory":%s,"tags":[],"created_at":{"secs_since_epoch":%d,"nanos_since_epoch":0},"relevance":1.0,"access_count":0,"validated":false}`+"\n",
-			i, text, time.Now().Unix())
-	}
-	w.must("import", w.write("notes.jsonl", lines.String()))
-	c := w.mcpClient()
-	b.Run("store", func(b *testing.B) {
-		for i := range b.N {
-			if err := c.store(b.Context(), "stored "+strconv.Itoa(i)); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
-	for name, query := range map[string]func(i int) string{
-		"recall/one in a hundred": func(i int) string { return "topic-" + strconv.Itoa(10+i%87) },
-		"recall/every entry":      func(int) string { return "project" },
-	} {
-		b.Run(name, func(b *testing.B) {
-			for i := range b.N {
-				_, err := c.CallTool(b.Context(), &mcp.CallToolParams{
-					Name: "memory_recall", Arguments: map[string]any{"text": query(i)},
-				})
-				if err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
 	}
 }
