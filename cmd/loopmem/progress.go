@@ -54,6 +54,7 @@ func (p *barProgress) update(now jsonlimport.Progress) {
 			progressbar.OptionSetWriter(p.out),
 			progressbar.OptionSetDescription(string(now.Phase)),
 			progressbar.OptionShowBytes(true),
+			progressbar.OptionShowCount(),
 			progressbar.OptionShowTotalBytes(true),
 			progressbar.OptionThrottle(100*time.Millisecond),
 			progressbar.OptionClearOnFinish(),

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/loopmem/loopmem/jsonlimport"
 )
 
 func readme(t *testing.T) string {
@@ -49,6 +51,56 @@ func TestReadmeTestCommandIsWhatCIRuns(t *testing.T) {
 	for _, command := range []string{"go run ./cmd/loopmem demo", "go test ./..."} {
 		if !strings.Contains(readme(t), "\n    "+command) || !strings.Contains(repositoryFile(t, ".ci/run"), "\n"+command+"\n") {
 			t.Errorf("%s is not both in the README and in .ci/run", command)
+		}
+	}
+}
+
+// TestPagesOnMovingOffJSONL does what the pages say, with the files they show.
+func TestPagesOnMovingOffJSONL(t *testing.T) {
+	pages := repositoryFile(t, "jsonlimport/README.md")
+	formats := []string{"loopctl", "agent", "graph"}
+	blocks := strings.Split(pages, "```json\n")[1:]
+	if len(blocks) != len(formats) {
+		t.Fatalf("%d files are shown, want one for each of %v", len(blocks), formats)
+	}
+	for i, format := range formats {
+		w := newWorld(t)
+		lines, _, _ := strings.Cut(blocks[i], "```")
+		path := w.write("memory.jsonl", lines)
+		if out := w.must("import", path, "--json"); decode[jsonlimport.Report](t, out).Files[0].Format != format {
+			t.Errorf("%s: %s", format, out)
+		}
+		w.must("verify", path)
+		w.must("export", "--format", format, w.path("back.jsonl"))
+		w.must("verify", w.path("back.jsonl"))
+		if format == "loopctl" && w.read("back.jsonl") != lines {
+			t.Errorf("exported: %s", w.read("back.jsonl"))
+		}
+	}
+}
+
+// TestPagesUseFlagsThatExist parses every command in the README and the pages
+// beside it.
+func TestPagesUseFlagsThatExist(t *testing.T) {
+	for _, name := range []string{"README.md", "jsonlimport/README.md"} {
+		commands := 0
+		for line := range strings.Lines(repositoryFile(t, name)) {
+			text, found := strings.CutPrefix(line, "    loopmem ")
+			if !found {
+				continue
+			}
+			commands++
+			text, _, _ = strings.Cut(text, "#")
+			command, args, err := newApp(nil, nil, nil, nil).rootCommand().Find(strings.Fields(text))
+			if err == nil {
+				err = command.ParseFlags(args)
+			}
+			if err != nil {
+				t.Errorf("%s: %s: %v", name, text, err)
+			}
+		}
+		if commands < 3 {
+			t.Errorf("%s: only %d commands were found", name, commands)
 		}
 	}
 }
