@@ -6,6 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/pflag"
+
+	"github.com/loopmem/loopmem/internal/mcpclients"
 	"github.com/loopmem/loopmem/jsonlimport"
 )
 
@@ -45,6 +48,20 @@ func TestReadmeNamesEveryCommand(t *testing.T) {
 			t.Errorf("the README has no line for %s", command.Use)
 		}
 	}
+}
+
+func TestReadmeTellsHowToConfigureEveryClient(t *testing.T) {
+	text := readme(t)
+	for _, client := range mcpclients.All() {
+		if page := "**" + client.Title + "**\n\n    loopmem mcp install --client " + client.Name + " --write\n"; !strings.Contains(text, page) {
+			t.Errorf("the README has no page for %s", client.Title)
+		}
+	}
+	mcpCommand(newApp(nil, nil, nil, nil)).LocalNonPersistentFlags().VisitAll(func(flag *pflag.Flag) {
+		if !strings.Contains(text, "`--"+flag.Name+" ") && !strings.Contains(text, "`--"+flag.Name+"`") {
+			t.Errorf("the README does not mention --%s of loopmem mcp", flag.Name)
+		}
+	})
 }
 
 func TestReadmeTestCommandIsWhatCIRuns(t *testing.T) {
