@@ -94,9 +94,7 @@ type Store interface {
 func Import(ctx context.Context, store Store, inputs []Input, options Options) (Report, error) {
 	r := newRun(options)
 	defer r.close()
-	if options.DryRun || options.OnConflict == memory.Fail {
-		r.lookup = store.Get
-	}
+	r.lookup = store.Get
 	err := r.validate(ctx, inputs)
 	if err == nil && !options.DryRun {
 		err = r.store(ctx, store)

@@ -108,7 +108,13 @@ func (r *Report) compare(f *found, stored *memory.Entry) {
 	if bytes.Equal(inFile.AppendJSON(nil), inStore.AppendJSON(nil)) {
 		return
 	}
-	if r.Differing++; r.Differing <= namedAtMost {
+	r.Differing++
+	form, ok := f.format.(owned)
+	switch {
+	case r.Differing > namedAtMost:
+	case ok && collide(form, &f.entry, stored):
+		r.warn(f.source.Name, "line %d is not stored: the store has an entry of another one under its id %s; %s", f.line, f.entry.ID, wayOut(form))
+	default:
 		r.warn(f.source.Name, "line %d is not stored: the store has another text or other fields under its id %s, and keeps them", f.line, f.entry.ID)
 	}
 }

@@ -153,6 +153,31 @@ func TestImport_oneIDOfTwoAgents(t *testing.T) {
 	}
 }
 
+// TestImport_oneIDOfTwoAgentsInRuns gives the second agent's file later.
+func TestImport_oneIDOfTwoAgentsInRuns(t *testing.T) {
+	store := mustStore(t)
+	mustImport(t, store, jsonlimport.Options{}, mustWrite(t, "a.jsonl", agentEntry("m1", "a", "one", "")))
+	before := mustEntries(t, store)
+	b := mustWrite(t, "b.jsonl", agentEntry("m1", "b", "two", "")+agentEntry("m1", "b", "newer", ""))
+	report := mustImport(t, store, jsonlimport.Options{}, b)
+	if report.Existing != 1 || report.Differing != 1 || !strings.Contains(warnings(report.Warnings), "agent-own-ids") {
+		t.Errorf("report %+v; want one that differs, and the way out", report)
+	}
+	_, err := jsonlimport.Import(t.Context(), store, files(b), jsonlimport.Options{OnConflict: memory.Replace})
+	refused, ok := errors.AsType[*jsonlimport.RefusedError](err)
+	if !ok || refused.Total != 2 || !strings.Contains(refused.Lines[0].Reason, "in the store; if each") {
+		t.Errorf("error = %v; want both lines refused, which would replace another's", err)
+	}
+	mustEqual(t, "entries", mustEntries(t, store), before)
+	mustImport(t, store, jsonlimport.Options{OnConflict: memory.Replace}, mustWrite(t, "a.jsonl", agentEntry("m1", "a", "newer", "")))
+	if got := mustEntries(t, store); len(got) != 1 || got[0].Memory != "newer" {
+		t.Errorf("stored %+v; want its own entry replaced", got)
+	}
+	if report := mustImport(t, store, jsonlimport.Options{Format: jsonlimport.Agent{OwnIDs: true}}, b); report.Imported != 1 {
+		t.Errorf("report %+v; want one imported", report)
+	}
+}
+
 func TestImport_sameAgentAgainIsNoCollision(t *testing.T) {
 	report := mustImport(t, mustStore(t), jsonlimport.Options{}, mustWrite(t, "memory.jsonl",
 		agentEntry("m1", "a", "one", "")+agentEntry("m1", "a", "one", "")+agentEntry("m1", "a", "newer", "")))

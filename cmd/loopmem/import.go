@@ -31,10 +31,16 @@ is standard input. A missing database is made.
 
 Everything is read and checked before anything is stored: one malformed line,
 and nothing is. Entries whose id is in the store already are kept as they are
-there, so that importing again changes nothing.`,
+there, so that importing again changes nothing. What is left out in doing so,
+and fields that the form does not know, are counted and named; afterwards
+"loopmem verify" tells whether the files may be deleted.
+
+With --json, the report is one object. If the import is refused, it has the
+reason as "error" and the first lines concerned as "problems".`,
 		Example: `  loopmem import memory.jsonl
   loopmem import --dry-run 'agents/*.jsonl'
   loopmem import --skip-malformed --on-conflict replace old.jsonl.gz
+  loopmem import --format agent-own-ids 'agents/*.jsonl'
   ssh host cat memory.jsonl | loopmem import -`,
 		Args: arguments(cobra.MinimumNArgs(1), "takes the files to import"),
 		RunE: a.action(func(cmd *cobra.Command, args []string) error {
