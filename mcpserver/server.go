@@ -49,7 +49,7 @@ type Options struct {
 	// stores; nil means [memory.Confidential].
 	MaxConfidentiality *memory.Confidentiality
 	// ReadOnly leaves out every tool that changes something. What is recalled
-	// still counts as accessed.
+	// still counts as accessed, but becomes no stronger.
 	ReadOnly bool
 	// Graph offers the tools of the official knowledge-graph server, in place
 	// of those named memory_...
