@@ -8,6 +8,7 @@ import (
 	"maps"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -127,6 +128,11 @@ func (s *Server) adviseOnArguments(next mcp.MethodHandler) mcp.MethodHandler {
 		if !ok {
 			return next(ctx, method, request)
 		}
+		if err := unambiguous(call.Params.Arguments); err != nil {
+			return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{
+				Text: fmt.Sprintf("arguments: %v; nothing was done", err),
+			}}}, nil
+		}
 		call.Params.Arguments = withoutNulls(call.Params.Arguments)
 		res, err := next(ctx, method, request)
 		answer, ok := res.(*mcp.CallToolResult)
@@ -135,11 +141,29 @@ func (s *Server) adviseOnArguments(next mcp.MethodHandler) mcp.MethodHandler {
 		}
 		content, ok := answer.Content[0].(*mcp.TextContent)
 		if ok && strings.HasPrefix(content.Text, `validating "arguments"`) {
-			content.Text = middleCut(content.Text) + fmt.Sprintf("; nothing was done. Call %s again with arguments as its schema has them: %s",
-				call.Params.Name, strings.Join(s.arguments[call.Params.Name], ", "))
+			content.Text = middleCut(content.Text) + "; nothing was done. " + s.usage(call.Params.Name)
 		}
 		return res, err
 	}
+}
+
+// usage tells which arguments a tool has.
+func (s *Server) usage(tool string) string {
+	if len(s.arguments[tool]) == 0 {
+		return fmt.Sprintf("Call %s again without arguments", tool)
+	}
+	return fmt.Sprintf("Call %s again with arguments as its schema has them: %s", tool, strings.Join(s.arguments[tool], ", "))
+}
+
+// unambiguous refuses what would be read as something else than was written:
+// a name that comes twice, and what is no Unicode, such as the half of a
+// character. A memory is kept as it is, or not at all.
+func unambiguous(arguments json.RawMessage) error {
+	if len(arguments) == 0 {
+		return nil
+	}
+	_, err := jsontext.AppendFormat(nil, arguments)
+	return err
 }
 
 // middleCut shortens a message that quotes a long argument. Begin and end say

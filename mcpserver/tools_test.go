@@ -10,7 +10,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/loopmem/loopmem/internal/mcptest"
 	"github.com/loopmem/loopmem/mcpserver"
 	"github.com/loopmem/loopmem/memory"
 )
@@ -118,6 +120,39 @@ func TestTools_refuseWhatTheyDoNotKnow(t *testing.T) {
 	}
 	if n := len(c.recall(nil).Entries); n != 1 {
 		t.Errorf("%d entries after refused calls, want 1", n)
+	}
+}
+
+// What a client of the SDK cannot say, since it writes only sound JSON.
+func TestTools_refuseWhatCouldBeMisread(t *testing.T) {
+	s := newSource(t)
+	w := serve(t, s, mcpserver.Options{})
+	w.say(mcptest.Hello,
+		mcptest.Call("byte", "memory_store", "{\"memory\": \"\xff\"}"),
+		mcptest.Call("half a character", "memory_store", `{"memory": "\ud83d"}`),
+		mcptest.Call("twice", "memory_store", `{"memory": "a", "memory": "b"}`),
+		mcptest.Call("another case", "memory_store", `{"Memory": "a"}`),
+		mcptest.Call("a list", "memory_store", `["a"]`),
+		mcptest.Call("no arguments", "memory_stats", `{"memory": "a"}`))
+	got := mcptest.Answers(t, w.out)
+	if err := <-w.done; err != nil {
+		t.Error(err)
+	}
+	for id, m := range got {
+		if id == "hello" {
+			continue
+		}
+		if m.Result == nil || !m.Result.IsError {
+			t.Errorf("%s is answered with %+v", id, m)
+			continue
+		}
+		text := m.Result.Content[0].(*mcp.TextContent).Text
+		if !strings.Contains(text, "nothing was done") || id == "no arguments" && !strings.Contains(text, "without arguments") {
+			t.Errorf("%s: it says %q", id, text)
+		}
+	}
+	if n, err := s.Len(t.Context()); n != 0 || err != nil || len(got) != 7 {
+		t.Errorf("%d entries, %v, after %d answers", n, err, len(got))
 	}
 }
 
