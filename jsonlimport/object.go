@@ -18,7 +18,10 @@ import (
 
 // object is the JSON object of one line, taken apart for the readers of
 // foreign forms. Fields are read with required, optional and nullable; the
-// first fault sticks.
+// first fault sticks. The decoder of memory reads its one form from a stream, in
+// the order in which the fields come; here they are asked for in any order, and
+// shown in errors and comparisons, so the two share what they say of faults
+// ([memory.ExplainSyntax]) and not how they read.
 type object struct {
 	fields map[string]value
 	names  []string // of the fields, in order
@@ -72,7 +75,7 @@ func (o *object) parse(line []byte, d *jsontext.Decoder) error {
 		return err
 	}
 	if token, err := d.ReadToken(); err == nil {
-		return fmt.Errorf("a second JSON value (%s) follows the object; put each on a line of its own", token.Kind())
+		return fmt.Errorf("a second JSON value, %s, follows the object; put each on a line of its own", kindName(token.Kind()))
 	} else if !errors.Is(err, io.EOF) {
 		return err
 	}

@@ -332,7 +332,7 @@ func (d *decoder) decode(e *Entry) error {
 		}
 	}
 	if token, err := d.json.ReadToken(); err == nil {
-		return fmt.Errorf("a second JSON value (%s) follows the object; put each on a line of its own", token.Kind())
+		return fmt.Errorf("a second JSON value, %s, follows the object; put each on a line of its own", describe(token.Kind()))
 	} else if !errors.Is(err, io.EOF) {
 		return err
 	}

@@ -467,6 +467,31 @@ func TestImportOfLongLines(t *testing.T) {
 	}
 }
 
+// TestExportWhileOthersWrite exports again and again while a process imports.
+// Whatever moment an export sees, it is one moment.
+func TestExportWhileOthersWrite(t *testing.T) {
+	w := newWorld(t)
+	path := w.write("many.jsonl", many(2000))
+	p := half(t, w, path, nil)
+	done := make(chan error, 1)
+	go func() { done <- p.Wait() }()
+	for exports := 1; ; exports++ {
+		w.must("export", w.path("out.jsonl"))
+		if !strings.HasPrefix(w.read("many.jsonl"), w.read("out.jsonl")) {
+			t.Fatal("the export is not the beginning of what is being stored")
+		}
+		select {
+		case err := <-done:
+			t.Logf("%d exports", exports)
+			if err != nil {
+				t.Error(err)
+			}
+			return
+		default:
+		}
+	}
+}
+
 func TestExportThroughALink(t *testing.T) {
 	w := newWorld(t)
 	w.add("a text")

@@ -75,9 +75,6 @@ func describeVerify(r *jsonlimport.VerifyReport) string {
 	fmt.Fprintf(&b, "%s read from %s: %s equal, %s changed by use only, %s different, %s missing, %s repeated (%.1f s)",
 		plural(r.Read, "entry"), plural(len(r.Files), "file"), humanize.Comma(int64(r.Same)), humanize.Comma(int64(r.Used)),
 		humanize.Comma(int64(r.Different)), humanize.Comma(int64(r.Missing)), humanize.Comma(int64(r.Repeated)), r.Seconds)
-	if r.TornBytes > 0 {
-		fmt.Fprintf(&b, "\n%s of lines that were cut short, which are in no store", plural(int(r.TornBytes), "byte"))
-	}
 	for i := range r.Differences {
 		d := &r.Differences[i]
 		fmt.Fprintf(&b, "\n%s:%d: %s", visible(d.File), d.Line, d.ID)
