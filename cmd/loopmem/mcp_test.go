@@ -292,21 +292,52 @@ func TestMCP_readsOfADeletedFile(t *testing.T) {
 	}
 }
 
-func TestMCP_consolidates(t *testing.T) {
+func TestMCP_consolidatesOnceForAllServers(t *testing.T) {
+	const servers = 4
 	w := newWorld(t)
 	w.add("the staging cluster is rebuilt every Monday")
 	w.add("the staging cluster is rebuilt every Monday")
-	c := w.mcpClient("--consolidate-every", "1h")
-	for entries := 2; entries > 1; {
-		result, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: "memory_stats"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		stats := result.StructuredContent.(map[string]any)
-		if entries = int(stats["entries"].(float64)); entries == 1 && stats["last_consolidated"] == nil {
-			t.Error("the near duplicates are merged, but no consolidation is noted")
-		}
+	w.sqlite(`CREATE TABLE pass (at INTEGER)`)
+	w.sqlite(`CREATE TRIGGER count_passes AFTER UPDATE OF last_consolidated ON store BEGIN INSERT INTO pass VALUES (new.last_consolidated); END`)
+	var all sync.WaitGroup
+	for range servers {
+		c := w.mcpClient("--consolidate-every", "1h")
+		all.Go(func() {
+			for entries := 2; entries > 1; {
+				result, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: "memory_stats"})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				stats := result.StructuredContent.(map[string]any)
+				if entries = int(stats["entries"].(float64)); entries == 1 && stats["last_consolidated"] == nil {
+					t.Error("the near duplicates are merged, but no consolidation is noted")
+				}
+			}
+			c.end()
+		})
 	}
+	all.Wait()
+	if err := w.mcpClient("--consolidate-every", "1h").store(t.Context(), "by a server that comes later"); err != nil {
+		t.Error(err)
+	}
+	if passes := w.number(`SELECT count(*) FROM pass`); passes != 1 {
+		t.Errorf("%d passes by %d servers that want one an hour", passes, servers+1)
+	}
+}
+
+// number reads one from the database.
+func (w *world) number(query string) (n int) {
+	w.t.Helper()
+	db, err := sql.Open("sqlite", "file:"+w.env["LOOPMEM_DB"])
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer db.Close()
+	if err := db.QueryRowContext(w.t.Context(), query).Scan(&n); err != nil {
+		w.t.Fatal(err)
+	}
+	return n
 }
 
 func TestMCP_usage(t *testing.T) {
