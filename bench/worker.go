@@ -1,22 +1,19 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"os"
-	"os/exec"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
+	"github.com/loopmem/loopmem/internal/worker"
 	"github.com/loopmem/loopmem/memory"
 	"github.com/loopmem/loopmem/sqlitestore"
 )
@@ -134,80 +131,39 @@ func plausible(query string, matches []memory.Match) error {
 	return nil
 }
 
-// worker is a worker process as its employer sees it.
-type worker struct {
-	command *exec.Cmd
-	start   io.WriteCloser
-	reports *json.Decoder
-	failure bytes.Buffer
-}
-
 // employ lets processes of this program work on a task at the same time and
 // returns their reports.
 func employ(ctx context.Context, processes int, job task) ([]report, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop() // ends what still runs if one of them fails
-	workers := make([]*worker, processes)
+	workers := make([]*worker.Process[report], processes)
 	for i := range workers {
-		job.Number = uint64(i + 1)
 		var err error
-		if workers[i], err = startWorker(ctx, job); err != nil {
+		if workers[i], err = worker.Start[report](ctx, "worker"); err != nil {
+			return nil, err
+		}
+		job.Number = uint64(i + 1)
+		if err := workers[i].Tell(job); err != nil {
 			return nil, err
 		}
 	}
 	for _, w := range workers {
-		var ready report
-		if err := w.reports.Decode(&ready); err != nil {
-			return nil, w.explain(err)
+		if _, err := w.Next(); err != nil { // it is ready
+			return nil, err
 		}
 	}
 	for _, w := range workers {
-		w.start.Close() // a process that is gone is noticed below
+		w.Begin()
 	}
 	reports, errs := make([]report, processes), make([]error, processes)
 	var all sync.WaitGroup
 	for i, w := range workers {
-		all.Go(func() { reports[i], errs[i] = w.finish() })
+		all.Go(func() {
+			if reports[i], errs[i] = w.Next(); errs[i] == nil {
+				errs[i] = w.Finish()
+			}
+		})
 	}
 	all.Wait()
 	return reports, errors.Join(errs...)
-}
-
-func startWorker(ctx context.Context, job task) (*worker, error) {
-	program, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	w := &worker{command: exec.CommandContext(ctx, program, "worker")}
-	w.command.Stderr = &w.failure
-	if w.start, err = w.command.StdinPipe(); err != nil {
-		return nil, err
-	}
-	out, err := w.command.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	w.reports = json.NewDecoder(out)
-	if err := w.command.Start(); err != nil {
-		return nil, err
-	}
-	return w, json.NewEncoder(w.start).Encode(job)
-}
-
-// finish waits for the report and the end of the process.
-func (w *worker) finish() (r report, err error) {
-	if err := w.reports.Decode(&r); err != nil {
-		return r, w.explain(err)
-	}
-	if err := w.command.Wait(); err != nil {
-		return r, w.explain(err)
-	}
-	return r, nil
-}
-
-// explain tells why a process failed, in its own words.
-func (w *worker) explain(err error) error {
-	w.command.Process.Kill()
-	w.command.Wait() // from here on, all that it said is in failure
-	return fmt.Errorf("a worker process failed: %w: %s", err, strings.TrimSpace(w.failure.String()))
 }

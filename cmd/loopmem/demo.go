@@ -183,11 +183,11 @@ type demoResult struct {
 // work lets the processes work and looks afterwards, in this one, for every
 // entry that they were told is stored.
 func (d *demo) work(ctx context.Context, a *app) (demoResult, error) {
-	team, err := startWorkers(ctx, d)
+	team, err := startTeam(ctx, d)
 	if err != nil {
 		return demoResult{}, err
 	}
-	acknowledged, retrieved, elapsed, err := team.work(ctx)
+	did, err := team.work(ctx)
 	if err != nil {
 		return demoResult{}, err
 	}
@@ -197,10 +197,10 @@ func (d *demo) work(ctx context.Context, a *app) (demoResult, error) {
 	}
 	defer a.close(store)
 	result := demoResult{
-		Processes: d.processes, Acknowledged: len(acknowledged), Retrieved: retrieved,
-		Seconds: elapsed.Seconds(), StoresPerSecond: float64(len(acknowledged)) / elapsed.Seconds(),
+		Processes: d.processes, Acknowledged: len(did.stored), Retrieved: did.retrieved,
+		Seconds: did.elapsed.Seconds(), StoresPerSecond: float64(len(did.stored)) / did.elapsed.Seconds(),
 	}
-	for _, id := range acknowledged {
+	for _, id := range did.stored {
 		if found, err := exists(ctx, store, id); err != nil {
 			return demoResult{}, err
 		} else if found {

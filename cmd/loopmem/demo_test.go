@@ -91,7 +91,7 @@ func (t *trigger) Write(p []byte) (int, error) {
 func TestDemoTellsWhyAWorkerFailed(t *testing.T) {
 	w := newWorld(t)
 	d := demo{processes: 2, writes: 1, database: w.path("missing.db")}
-	_, err := startWorkers(t.Context(), &d)
+	_, err := startTeam(t.Context(), &d)
 	if err == nil || !strings.Contains(err.Error(), "missing.db does not exist") {
 		t.Errorf("%v", err)
 	}

@@ -1,21 +1,18 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"os/exec"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
+	"github.com/loopmem/loopmem/internal/worker"
 	"github.com/loopmem/loopmem/memory"
 )
 
@@ -71,118 +68,82 @@ func demoWorkerCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// worker is the demo's end of a worker process.
-type worker struct {
-	command *exec.Cmd
-	start   io.Closer // of its standard input
-	notes   *json.Decoder
-	failure bytes.Buffer // what it says on standard error
+// team are the worker processes of a demo.
+type team []*worker.Process[note]
 
-	stored    []uuid.UUID
-	retrieved int
-}
-
-type workers []*worker
-
-// startWorkers starts the processes and waits until all have the database
-// open.
-func startWorkers(ctx context.Context, d *demo) (team workers, err error) {
+// startTeam starts the processes and waits until all have the database open.
+func startTeam(ctx context.Context, d *demo) (t team, err error) {
 	defer func() {
 		if err != nil {
-			team.stop()
+			t.stop()
 		}
 	}()
-	program, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
 	for i := range d.processes {
-		w := &worker{command: exec.CommandContext(ctx, program, "demo-worker", "--db", d.database,
-			"--namespace", fmt.Sprintf("worker:%d", i+1), "--writes", fmt.Sprint(d.writes))}
-		w.command.Stderr = &w.failure
-		if w.start, err = w.command.StdinPipe(); err != nil {
-			return team, err
-		}
-		out, err := w.command.StdoutPipe()
+		w, err := worker.Start[note](ctx, "demo-worker", "--db", d.database,
+			"--namespace", fmt.Sprintf("worker:%d", i+1), "--writes", fmt.Sprint(d.writes))
 		if err != nil {
-			return team, err
+			return t, err
 		}
-		w.notes = json.NewDecoder(out)
-		if err := w.command.Start(); err != nil {
-			return team, err
-		}
-		team = append(team, w)
+		t = append(t, w)
 	}
-	for _, w := range team {
-		var n note
-		if err := w.notes.Decode(&n); err != nil || !n.Ready {
-			return team, w.explain(ctx, err)
+	for _, w := range t {
+		if _, err := w.Next(); err != nil { // it is ready
+			return t, err
 		}
 	}
-	return team, nil
+	return t, nil
 }
 
 // stop ends processes that are of no use any more.
-func (team workers) stop() {
-	for _, w := range team {
-		w.command.Process.Kill()
-		w.command.Wait()
+func (t team) stop() {
+	for _, w := range t {
+		w.Stop()
 	}
 }
 
-// work lets all processes begin and returns what they have stored, how often
-// they retrieved and how long it took.
-func (team workers) work(ctx context.Context) (stored []uuid.UUID, retrieved int, elapsed time.Duration, err error) {
+// done is what workers have done.
+type done struct {
+	stored    []uuid.UUID
+	retrieved int
+	elapsed   time.Duration // of all of them
+}
+
+// work lets all processes begin and waits until all have ended.
+func (t team) work(ctx context.Context) (all done, err error) {
 	began := time.Now()
-	for _, w := range team {
-		w.start.Close()
+	for _, w := range t {
+		w.Begin()
 	}
-	errs := make([]error, len(team))
-	var all sync.WaitGroup
-	for i, w := range team {
-		all.Go(func() { errs[i] = w.listen(ctx) })
+	parts, errs := make([]done, len(t)), make([]error, len(t))
+	var working sync.WaitGroup
+	for i, w := range t {
+		working.Go(func() { parts[i], errs[i] = listen(w) })
 	}
-	all.Wait()
-	elapsed = time.Since(began)
+	working.Wait()
+	all.elapsed = time.Since(began)
 	if err := ctx.Err(); err != nil {
-		return nil, 0, 0, err // and not one for each process
+		return all, err // and not one for each process
 	}
-	for _, w := range team {
-		stored = append(stored, w.stored...)
-		retrieved += w.retrieved
+	for _, part := range parts {
+		all.stored = append(all.stored, part.stored...)
+		all.retrieved += part.retrieved
 	}
-	return stored, retrieved, elapsed, errors.Join(errs...)
+	return all, errors.Join(errs...)
 }
 
 // listen reads what a process tells until it ends.
-func (w *worker) listen(ctx context.Context) error {
+func listen(w *worker.Process[note]) (did done, err error) {
 	for {
-		var n note
-		err := w.notes.Decode(&n)
+		n, err := w.Next()
 		if err == io.EOF {
-			break
+			return did, nil
 		}
 		if err != nil {
-			return w.explain(ctx, err)
+			return did, err
 		}
 		if n.Stored != uuid.Nil {
-			w.stored = append(w.stored, n.Stored)
+			did.stored = append(did.stored, n.Stored)
 		}
-		w.retrieved += n.Retrieved
+		did.retrieved += n.Retrieved
 	}
-	if err := w.command.Wait(); err != nil {
-		return w.explain(ctx, err)
-	}
-	return nil
-}
-
-// explain tells why a process failed: because the demo was interrupted, or in
-// its own words.
-func (w *worker) explain(ctx context.Context, err error) error {
-	w.command.Process.Kill()
-	w.command.Wait() // from here on, all that it said is in failure
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	return fmt.Errorf("a worker process failed: %w: %s", err, strings.TrimSpace(w.failure.String()))
 }
