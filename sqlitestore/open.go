@@ -141,6 +141,9 @@ func openInMemory(ctx context.Context, options Options, settings memory.Settings
 // reports whether the file is ready for use.
 func (d *database) inspect(ctx context.Context) (ready bool, err error) {
 	info, err := os.Stat(d.path)
+	if err == nil && info.Size() == 0 && d.options.MustExist {
+		info, err = d.awaitContent(ctx)
+	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		if d.options.MustExist {
@@ -170,6 +173,23 @@ func (d *database) inspect(ctx context.Context) (ready bool, err error) {
 		return false, nil
 	}
 	return ready, err
+}
+
+// awaitContent looks at an empty file again when no process has the lock that
+// prepare holds while it makes a database of one. Where that lock is missing,
+// nobody does; it is not made beside what may be a file of others.
+func (d *database) awaitContent(ctx context.Context) (fs.FileInfo, error) {
+	if _, err := os.Stat(d.path + ".lock"); err == nil {
+		wait, cancel := context.WithTimeout(ctx, d.options.BusyTimeout)
+		defer cancel()
+		if err := d.queue.enter(wait); err != nil {
+			return nil, busy(ctx, d.path, err)
+		}
+		if err := d.queue.leave(); err != nil {
+			return nil, err
+		}
+	}
+	return os.Stat(d.path)
 }
 
 // getter is a database or one connection to it.

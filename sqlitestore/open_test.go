@@ -246,6 +246,39 @@ func TestOpenEmptyFile(t *testing.T) {
 	mustLen(t, s, 1)
 }
 
+// TestOpenWhileItIsMade asks for a store that exists while another handle makes
+// it. It is missing until it is there; what is half made is neither.
+func TestOpenWhileItIsMade(t *testing.T) {
+	for range 20 {
+		path := filepath.Join(t.TempDir(), "memory.db")
+		made := make(chan error, 1)
+		go func() {
+			s, err := Open(t.Context(), path, Options{})
+			if err == nil {
+				err = s.Close()
+			}
+			made <- err
+		}()
+		for {
+			s, err := Open(t.Context(), path, Options{MustExist: true})
+			if err == nil {
+				mustLen(t, s, 0)
+				err = s.Close()
+			}
+			if err == nil {
+				break
+			}
+			if !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("a store that is being made: %v", err)
+				break
+			}
+		}
+		if err := <-made; err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // TestConnectionsAgree asks every connection for its settings: a pragma sent
 // through a pool reaches one of them only.
 func TestConnectionsAgree(t *testing.T) {

@@ -31,8 +31,8 @@ func (t *importTarget) openExisting(dryRun bool) error {
 	return err
 }
 
-// isEmpty reports whether the file of the database holds nothing: another
-// process is about to make it.
+// isEmpty reports whether the file of the database holds nothing. Such a file
+// becomes a database like one that is missing.
 func (t *importTarget) isEmpty() bool {
 	path, _, err := t.app.databasePath()
 	if err != nil {
