@@ -68,7 +68,6 @@ type check struct {
 
 	pieceIDs map[string]int64
 	tagIDs   map[string]int64
-	termIDs  map[string]int64
 }
 
 func (t *tx) problems() ([]Problem, error) {
@@ -213,10 +212,10 @@ func (c *check) rows() error {
 	}, condition{}, "")
 }
 
-// vocabulary reads the pieces, terms and tags and compares what they carry with
-// what it should be.
+// vocabulary reads the pieces and tags and compares what they carry, terms
+// included, with what it should be.
 func (c *check) vocabulary() error {
-	c.pieceIDs, c.tagIDs, c.termIDs = make(map[string]int64), make(map[string]int64), make(map[string]int64)
+	c.pieceIDs, c.tagIDs = make(map[string]int64), make(map[string]int64)
 	err := c.each(func(rows *sqlx.Rows) error {
 		var id int64
 		var piece string
@@ -235,12 +234,18 @@ func (c *check) vocabulary() error {
 		return err
 	}
 	err = c.each(func(rows *sqlx.Rows) error {
-		var id int64
-		var term string
-		err := rows.Scan(&id, &term)
-		c.termIDs[term] = id
+		var piece, terms string
+		if err := rows.Scan(&piece, &terms); err != nil {
+			return err
+		}
+		found, err := decodeList(terms)
+		if err == nil && !slices.Equal(sortedSet(found), sortedSet(memory.Terms(piece))) {
+			c.index("piece_term", "the terms of %q are wrong", piece)
+		}
 		return err
-	}, `SELECT term_id, term FROM term`)
+	}, `
+		SELECT piece, (SELECT json_group_array(term) FROM piece_term WHERE piece_id = piece.piece_id)
+		FROM piece`)
 	if err != nil {
 		return err
 	}
@@ -287,10 +292,9 @@ func (c *check) trigrams() error {
 // it holds too many. A hash a row keeps the memory small.
 func (c *check) postings() error {
 	wanted := make(map[int64]tokenSet)
-	usedPieces, usedTags, usedTerms := make(map[string]bool), make(map[string]bool), make(map[string]bool)
-	remembered := newVocabulary()
+	usedPieces, usedTags := make(map[string]bool), make(map[string]bool)
 	err := c.eachRow(func(r row) error {
-		words := indexedOf(&r.entry, remembered.termsOf)
+		words := indexedOf(&r.entry)
 		var set tokenSet
 		add := func(kind byte, texts []string, ids map[string]int64, used map[string]bool) {
 			for _, text := range texts {
@@ -304,8 +308,8 @@ func (c *check) postings() error {
 		}
 		add(inText, words.pieces, c.pieceIDs, usedPieces)
 		add(inKeyword, words.keywords, c.pieceIDs, usedPieces)
+		add(inSpeaker, words.speaker, c.pieceIDs, usedPieces)
 		add(inTags, words.tags, c.tagIDs, usedTags)
-		add(inTerms, words.terms, c.termIDs, usedTerms)
 		wanted[r.rowID] = set
 		return nil
 	}, condition{}, "")
@@ -317,9 +321,6 @@ func (c *check) postings() error {
 	}
 	if n := len(c.tagIDs) - len(usedTags); n > 0 {
 		c.index("tag", "%d tags belong to no entry", n)
-	}
-	if n := len(c.termIDs) - len(usedTerms); n > 0 {
-		c.index("term", "%d terms belong to no entry", n)
 	}
 	err = c.each(func(rows *sqlx.Rows) error {
 		var term string

@@ -195,8 +195,19 @@ func (w *writeTx) finishConsolidation(whole bool) error {
 	if _, err := w.exec(`DELETE FROM archive WHERE archived_at < ?`, nanos(w.now.Add(-w.options.ArchiveFor))); err != nil {
 		return err
 	}
+	return w.dropTombstones()
+}
+
+// dropTombstones keeps the latest tombstones only. Who remembers an older
+// state of the store has to read it anew.
+func (w *writeTx) dropTombstones() error {
 	_, err := w.exec(`
-		DELETE FROM tombstone
-		WHERE row_id <= (SELECT row_id FROM tombstone ORDER BY row_id DESC LIMIT 1 OFFSET ?)`, rememberedTombstones)
+		UPDATE store SET tombstones_since = coalesce(
+			(SELECT version FROM tombstone ORDER BY version DESC LIMIT 1 OFFSET ?), tombstones_since)`,
+		rememberedTombstones)
+	if err != nil {
+		return err
+	}
+	_, err = w.exec(`DELETE FROM tombstone WHERE version <= (SELECT tombstones_since FROM store)`)
 	return err
 }

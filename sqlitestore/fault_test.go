@@ -155,7 +155,7 @@ func dump(t testing.TB, s *Store) string {
 	err := s.viewFresh(t.Context(), func(tx *tx) error {
 		for _, table := range []string{
 			"store", "entry", "entry_state", "embedding", "access_stamp", "tombstone", "archive",
-			"piece", "tag", "term", "posting_instance", "link",
+			"piece", "tag", "piece_term", "posting_instance", "link",
 		} {
 			stmt, err := tx.prepare("SELECT * FROM " + table + " ORDER BY 1, 2")
 			if err != nil {

@@ -13,17 +13,17 @@ import (
 
 // indexVersion is the version of what reindex writes. A store with another
 // one is indexed anew when it is opened; raise it with every change.
-const indexVersion = 2
+const indexVersion = 3
 
 // The kinds of token in the posting index.
 const (
 	inText    = 'm' // a piece of the memory text
 	inKeyword = 'k' // a piece of a keyword
+	inSpeaker = 'a' // a piece of the speaker's name
 	inTags    = 't' // a tag
-	inTerms   = 's' // a term, of the text, a keyword or the speaker
 )
 
-// token names a piece, tag or term in the posting index. It consists of ASCII
+// token names a piece or tag in the posting index. It consists of ASCII
 // letters and digits only, whatever the word is made of.
 func token(kind byte, id int64) string {
 	return string(rune(kind)) + strconv.FormatInt(id, 36)
@@ -33,29 +33,21 @@ func token(kind byte, id int64) string {
 type indexed struct {
 	pieces   []string // distinct pieces of the text
 	keywords []string // distinct pieces of all keywords
+	speaker  []string // distinct pieces of the speaker's name
 	tags     []string // distinct tags
-	terms    []string // distinct terms by which questions find it
 }
 
-// indexedOf takes the terms of a piece from termsOf, which is memory.Terms or
-// gives the same.
-func indexedOf(e *memory.Entry, termsOf func(piece string) []string) indexed {
+func indexedOf(e *memory.Entry) indexed {
 	var keywords []string
 	for _, keyword := range e.Keywords {
 		keywords = append(keywords, memory.Pieces(keyword)...)
 	}
-	words := indexed{
+	return indexed{
 		pieces:   sortedSet(memory.Pieces(e.Memory)),
 		keywords: sortedSet(keywords),
+		speaker:  sortedSet(memory.Pieces(memory.Speaker(e.Agent))),
 		tags:     sortedSet(slices.Clone(e.Tags)),
 	}
-	for _, pieces := range [][]string{words.pieces, words.keywords, memory.Pieces(memory.Speaker(e.Agent))} {
-		for _, piece := range pieces {
-			words.terms = append(words.terms, termsOf(piece)...)
-		}
-	}
-	words.terms = sortedSet(words.terms)
-	return words
 }
 
 func sortedSet(list []string) []string {
@@ -67,7 +59,7 @@ func sortedSet(list []string) []string {
 // vocabulary, the postings and the links. Store, migration and repair all
 // come here.
 func (w *writeTx) reindex(rowID int64, e *memory.Entry) error {
-	words := indexedOf(e, w.vocabulary.termsOf)
+	words := indexedOf(e)
 	w.loose.keep(words)
 	var tokens []string
 	add := func(kind byte, texts []string, idOf func(string) (int64, error)) error {
@@ -86,10 +78,10 @@ func (w *writeTx) reindex(rowID int64, e *memory.Entry) error {
 	if err := add(inKeyword, words.keywords, w.pieceID); err != nil {
 		return err
 	}
-	if err := add(inTags, words.tags, w.tagID); err != nil {
+	if err := add(inSpeaker, words.speaker, w.pieceID); err != nil {
 		return err
 	}
-	if err := add(inTerms, words.terms, w.termID); err != nil {
+	if err := add(inTags, words.tags, w.tagID); err != nil {
 		return err
 	}
 	_, err := w.exec(`INSERT INTO posting (rowid, tokens) VALUES (?, ?)`, rowID, strings.Join(tokens, " "))
@@ -113,7 +105,7 @@ func (w *writeTx) unindex(rowID int64, e *memory.Entry) error {
 	if _, err := w.exec(`DELETE FROM link WHERE row_id = ?`, rowID); err != nil {
 		return err
 	}
-	w.loose.add(indexedOf(e, w.vocabulary.termsOf))
+	w.loose.add(indexedOf(e))
 	return nil
 }
 
@@ -140,9 +132,9 @@ func (w *writeTx) rebuildIndexes() error {
 	for _, statement := range []string{
 		`INSERT INTO posting (posting) VALUES ('delete-all')`,
 		`INSERT INTO piece_trigram (piece_trigram) VALUES ('delete-all')`,
+		`DELETE FROM piece_term`,
 		`DELETE FROM piece`,
 		`DELETE FROM tag`,
-		`DELETE FROM term`,
 		`DELETE FROM link`,
 		`UPDATE store SET vocabulary_epoch = vocabulary_epoch + 1`,
 	} {

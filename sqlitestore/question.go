@@ -6,6 +6,7 @@ import (
 	"container/heap"
 	"encoding/json"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/loopmem/loopmem/memory"
@@ -52,15 +53,7 @@ func (r *recall) fits(q *memory.Question) ([]fit, error) {
 	lists := make([][]int64, len(q.Terms()))
 	holders := make([]int, len(lists))
 	for i, term := range q.Terms() {
-		var id int64
-		known, err := r.find(&id, lookUpTerm, term)
-		if err != nil {
-			return nil, err
-		}
-		if !known {
-			continue
-		}
-		if lists[i], err = r.holdersOf(token(inTerms, id)); err != nil {
+		if lists[i], err = r.holdersOf(term); err != nil {
 			return nil, err
 		}
 		if visible != nil {
@@ -76,28 +69,49 @@ func (r *recall) fits(q *memory.Question) ([]fit, error) {
 	return found, nil
 }
 
-// holdersOf returns the rows that hold a token, in order. A frequent one is in
-// thousands, and as one text they take a quarter of the time that as many rows
-// of a result would.
-func (r *recall) holdersOf(token string) ([]int64, error) {
-	var list []byte
-	if err := r.get(&list, `SELECT group_concat(rowid) FROM posting WHERE posting MATCH ?`, token); err != nil {
+// holdersOf returns the rows that hold a term, in order: in the text, a
+// keyword or the name of the speaker.
+func (r *recall) holdersOf(term string) (rowIDs []int64, err error) {
+	var pieces []int64
+	if err := r.collect(&pieces, `SELECT piece_id FROM piece_term WHERE term = ?`, term); err != nil {
 		return nil, err
 	}
-	rowIDs := make([]int64, 0, bytes.Count(list, []byte(","))+1)
+	for some := range slices.Chunk(pieces, piecesAtOnce) {
+		var tokens []string
+		for _, id := range some {
+			tokens = append(tokens, token(inText, id), token(inKeyword, id), token(inSpeaker, id))
+		}
+		var list []byte
+		// A frequent term is in thousands of rows, and as one text they take a
+		// quarter of the time that as many rows of a result would.
+		err := r.get(&list, `SELECT group_concat(rowid) FROM posting WHERE posting MATCH ?`, strings.Join(tokens, " OR "))
+		if err != nil {
+			return nil, err
+		}
+		rowIDs = appendIDs(rowIDs, list)
+	}
+	slices.Sort(rowIDs)
+	return slices.Compact(rowIDs), nil
+}
+
+// piecesAtOnce bounds a query of the posting index.
+const piecesAtOnce = 64
+
+// appendIDs appends the numbers of a comma-separated list.
+func appendIDs(ids []int64, list []byte) []int64 {
+	if len(list) == 0 {
+		return ids
+	}
+	ids = slices.Grow(ids, bytes.Count(list, []byte(","))+1)
 	var id int64
 	for _, c := range list {
 		if c == ',' {
-			rowIDs, id = append(rowIDs, id), 0
+			ids, id = append(ids, id), 0
 		} else {
 			id = 10*id + int64(c-'0')
 		}
 	}
-	if len(list) > 0 {
-		rowIDs = append(rowIDs, id)
-	}
-	slices.Sort(rowIDs)
-	return rowIDs, nil
+	return append(ids, id)
 }
 
 // visible returns how many rows lie within the scope and, where those are not

@@ -18,16 +18,13 @@ type vocabulary struct {
 	epoch  int64
 	pieces map[string]int64
 	tags   map[string]int64
-	terms  map[string]int64
-	// termsOfPieces are the terms of pieces met before, whatever the epoch.
-	termsOfPieces map[string][]string
 }
 
 // rememberedWords bounds the memory of the vocabulary to a few megabytes.
 const rememberedWords = 50_000
 
 func newVocabulary() *vocabulary {
-	v := &vocabulary{termsOfPieces: make(map[string][]string)}
+	v := &vocabulary{}
 	v.forgetAll()
 	return v
 }
@@ -36,7 +33,6 @@ func newVocabulary() *vocabulary {
 func (v *vocabulary) forgetAll() {
 	v.pieces = make(map[string]int64)
 	v.tags = make(map[string]int64)
-	v.terms = make(map[string]int64)
 }
 
 // sync brings the vocabulary to the epoch of the store.
@@ -52,16 +48,6 @@ func remember[T any](words map[string]T, word string, value T) {
 		clear(words)
 	}
 	words[word] = value
-}
-
-// termsOf is memory.Terms, which takes longer than remembering.
-func (v *vocabulary) termsOf(piece string) []string {
-	terms, ok := v.termsOfPieces[piece]
-	if !ok {
-		terms = memory.Terms(piece)
-		remember(v.termsOfPieces, piece, terms)
-	}
-	return terms
 }
 
 // wordID returns the id of a word, which becomes part of the vocabulary if it
@@ -87,7 +73,6 @@ func (w *writeTx) wordID(known map[string]int64, word, look string, add func() (
 const (
 	lookUpPiece = `SELECT piece_id FROM piece WHERE piece = ?`
 	lookUpTag   = `SELECT tag_id FROM tag WHERE tag = ?`
-	lookUpTerm  = `SELECT term_id FROM term WHERE term = ?`
 )
 
 func (w *writeTx) pieceID(piece string) (int64, error) {
@@ -97,12 +82,6 @@ func (w *writeTx) pieceID(piece string) (int64, error) {
 func (w *writeTx) tagID(tag string) (int64, error) {
 	return w.wordID(w.vocabulary.tags, tag, lookUpTag, func() (int64, error) {
 		return w.add(`INSERT INTO tag (tag, lowered) VALUES (?, ?)`, tag, memory.Lower(tag))
-	})
-}
-
-func (w *writeTx) termID(term string) (int64, error) {
-	return w.wordID(w.vocabulary.terms, term, lookUpTerm, func() (int64, error) {
-		return w.add(`INSERT INTO term (term) VALUES (?)`, term)
 	})
 }
 
@@ -124,8 +103,15 @@ func (w *writeTx) addPiece(piece string) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	_, err = w.exec(`INSERT INTO piece_trigram (rowid, piece) VALUES (?, ?)`, id, piece)
-	return id, err
+	if _, err := w.exec(`INSERT INTO piece_trigram (rowid, piece) VALUES (?, ?)`, id, piece); err != nil {
+		return 0, err
+	}
+	for _, term := range memory.Terms(piece) {
+		if _, err := w.exec(`INSERT INTO piece_term (term, piece_id) VALUES (?, ?)`, term, id); err != nil {
+			return 0, err
+		}
+	}
+	return id, nil
 }
 
 // looseWords are words of entries that were taken out of the indexes by a
@@ -133,12 +119,12 @@ func (w *writeTx) addPiece(piece string) (int64, error) {
 // that go together share most of their words, and one that is replaced keeps
 // most of its own.
 type looseWords struct {
-	pieces, tags, terms map[string]bool
+	pieces, tags map[string]bool
 }
 
 func (l *looseWords) add(words indexed) {
 	if l.pieces == nil {
-		l.pieces, l.tags, l.terms = make(map[string]bool), make(map[string]bool), make(map[string]bool)
+		l.pieces, l.tags = make(map[string]bool), make(map[string]bool)
 	}
 	l.each(words, func(set map[string]bool, word string) { set[word] = true })
 }
@@ -153,7 +139,7 @@ func (l *looseWords) each(words indexed, do func(set map[string]bool, word strin
 	for _, list := range []struct {
 		words []string
 		set   map[string]bool
-	}{{words.pieces, l.pieces}, {words.keywords, l.pieces}, {words.tags, l.tags}, {words.terms, l.terms}} {
+	}{{words.pieces, l.pieces}, {words.keywords, l.pieces}, {words.speaker, l.pieces}, {words.tags, l.tags}} {
 		for _, word := range list.words {
 			do(list.set, word)
 		}
@@ -165,7 +151,7 @@ func (w *writeTx) dropLoose() error {
 	for _, list := range []struct {
 		words map[string]bool
 		drop  func(string) error
-	}{{w.loose.pieces, w.dropPiece}, {w.loose.tags, w.dropTag}, {w.loose.terms, w.dropTerm}} {
+	}{{w.loose.pieces, w.dropPiece}, {w.loose.tags, w.dropTag}} {
 		for _, word := range slices.Sorted(maps.Keys(list.words)) {
 			if err := list.drop(word); err != nil {
 				return err
@@ -204,16 +190,12 @@ func (w *writeTx) dropWord(known map[string]int64, word, look string, kinds stri
 }
 
 func (w *writeTx) dropPiece(piece string) error {
-	return w.dropWord(w.vocabulary.pieces, piece, lookUpPiece, string([]byte{inText, inKeyword}),
+	return w.dropWord(w.vocabulary.pieces, piece, lookUpPiece, string([]byte{inText, inKeyword, inSpeaker}),
 		`DELETE FROM piece_trigram WHERE rowid = ?`, `DELETE FROM piece WHERE piece_id = ?`)
 }
 
 func (w *writeTx) dropTag(tag string) error {
 	return w.dropWord(w.vocabulary.tags, tag, lookUpTag, string([]byte{inTags}), `DELETE FROM tag WHERE tag_id = ?`)
-}
-
-func (w *writeTx) dropTerm(term string) error {
-	return w.dropWord(w.vocabulary.terms, term, lookUpTerm, string([]byte{inTerms}), `DELETE FROM term WHERE term_id = ?`)
 }
 
 // held reports whether any row matches the query of the posting index.

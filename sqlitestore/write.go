@@ -219,7 +219,7 @@ func (w *writeTx) remove(r *row) error {
 	if _, err := w.exec(`DELETE FROM entry WHERE row_id = ?`, r.rowID); err != nil {
 		return err
 	}
-	_, err = w.exec(`INSERT INTO tombstone (row_id, version) VALUES (?, ?)`, r.rowID, version)
+	_, err = w.exec(`INSERT INTO tombstone (version, row_id) VALUES (?, ?)`, version, r.rowID)
 	return err
 }
 
