@@ -88,12 +88,13 @@ func (w *writeTx) insert(e *memory.Entry) error {
 	if err != nil {
 		return err
 	}
+	sum := contentSum(e)
 	inserted, err := w.exec(`
 		INSERT INTO entry (version, checksum, id, importance, memory_type, confidentiality,
 		                   validated, pinned, category, agent, author_user_id, author_tenant_id, tags,
 		                   keywords, attributes, related_ids, source_ids, summary, memory)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		append([]any{version, contentSum(e), e.ID[:]}, contentOf(e)...)...)
+		append([]any{version, sum, e.ID[:]}, contentOf(e)...)...)
 	if err != nil {
 		return err
 	}
@@ -118,7 +119,7 @@ func (w *writeTx) insert(e *memory.Entry) error {
 			return err
 		}
 	}
-	w.tally.add(contentSum(e))
+	w.tally.add(sum)
 	return w.reindex(rowID, e)
 }
 
@@ -144,8 +145,11 @@ func stateOf(rowID, position, version int64, e *memory.Entry) []any {
 
 // endOfOrder returns the next free position in insertion order.
 func (w *writeTx) endOfOrder() (position int64, err error) {
-	err = w.get(&position, `SELECT ifnull(max(position), 0) + 1 FROM entry_state`)
-	return position, err
+	if w.lastPosition == 0 {
+		err = w.get(&w.lastPosition, `SELECT ifnull(max(position), 0) FROM entry_state`)
+	}
+	w.lastPosition++
+	return w.lastPosition, err
 }
 
 // replaceContent writes changed content over a row, which keeps its place,
