@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"cmp"
 	"math"
 	"slices"
 	"time"
@@ -26,7 +25,7 @@ import (
 // That is BM25 with k1 = 0: how often an entry says a word, and how long it
 // is, do not count. Entries are facts and turns of a few words, and on those
 // either made answers worse. Recency, importance and strength are those of
-// [Query.Rank]. They decide between entries that fit about equally well: one
+// [Composite]. They decide between entries that fit about equally well: one
 // whose relevance is less than 0.7 of another's cannot pass it, however fresh.
 //
 // With [Query.Window], an entry also gains from the entries around it: a term
@@ -40,7 +39,7 @@ import (
 // With a query embedding and at least one candidate with an embedding,
 // relevance becomes 0.8*relevance + 0.2*max(cosine, 0), a convex combination
 // (S. Bruch et al., "An Analysis of Fusion Functions for Hybrid Retrieval",
-// 2023). Fusing by ranks, as [Query.Rank] does, gives vectors half of the say
+// 2023). Fusing by ranks, as [Composite] does, gives vectors half of the say
 // however little they know.
 //
 // A query without terms finds every entry, all of relevance 1, or by cosine
@@ -174,71 +173,61 @@ func (q *Question) weigh(frequency []int, lent []bool) float64 {
 	return sum
 }
 
-// Rank answers the question from candidates, as [Query.Rank] does for the
+// Rank answers the question from candidates, as [Composite.Rank] does for the
 // other ranking. It needs only those that can be among the result: where the
 // query has a limit and no embedding, and no fewer than [Question.Pool] are
 // given, those with the highest Score are enough.
 func (q *Question) Rank(now time.Time, candidates []Candidate, around Around, follow Follow) ([]Hit, error) {
 	r := questionRanking{
-		ranking:  ranking{query: q.query, now: now, tokens: q.terms, highest: 1},
+		ranking:  ranking{query: q.query, now: now, tokens: q.terms},
 		question: q,
 	}
-	r.admit(candidates)
+	r.admit(candidates, r.read)
 	if q.query.Window > 0 {
 		if err := r.lend(around); err != nil {
 			return nil, err
 		}
 	}
-	relevance := r.relevance()
+	relevance := r.relevances()
 	hits := make([]ranked, len(r.candidates))
 	for i := range r.candidates {
 		hits[i] = r.rank(&r.candidates[i], relevance[i])
 	}
 	return r.conclude(hits, follow, func(c Candidate) ranked {
 		s := r.read(c)
-		return r.rank(&s, s.bm25)
+		return r.rank(&s, s.relevance)
 	})
 }
 
-// questionRanking is one run of Question.Rank. What the composite has of
-// bm25, it has of its relevance by text, from 0 to 1.
+// questionRanking is one run of Question.Rank.
 type questionRanking struct {
 	ranking
 	question *Question
 }
 
-func (r *questionRanking) admit(candidates []Candidate) {
-	for _, c := range candidates {
-		if !r.query.Filter.Matches(&c.Entry, r.now) {
-			continue
-		}
-		s := r.read(c)
-		if len(r.tokens) == 0 || s.matched || r.hasVector(&c.Entry) {
-			r.candidates = append(r.candidates, s)
-		}
-	}
-	r.inOrder()
-}
-
-func (r *questionRanking) inOrder() {
-	slices.SortFunc(r.candidates, func(a, b scored) int { return cmp.Compare(a.Position, b.Position) })
-}
-
 func (r *questionRanking) read(c Candidate) scored {
-	s := scored{Candidate: c, frequency: r.question.read(&c.Entry)}
-	s.matched = slices.Contains(s.frequency, 1)
-	s.bm25 = r.question.Bound(r.question.weigh(s.frequency, nil))
+	s := scored{Candidate: c}
+	s.Frequency = r.question.read(&c.Entry)
+	s.matched = slices.Contains(s.Frequency, 1)
+	s.relevance = r.question.Bound(r.question.weigh(s.Frequency, nil))
 	return s
 }
 
-func (r *questionRanking) relevance() []float64 {
-	if len(r.tokens) == 0 && !r.anyVector() {
+// relevances returns each candidate's relevance to the question, from 0 to 1.
+func (r *questionRanking) relevances() []float64 {
+	vectors := r.anyVector()
+	if len(r.tokens) == 0 && !vectors {
 		return slices.Repeat([]float64{1}, len(r.candidates))
 	}
-	if !r.anyVector() {
-		return r.ranking.relevance()
+	out := make([]float64, len(r.candidates))
+	for i := range r.candidates {
+		out[i] = r.candidates[i].relevance
+		if vectors {
+			out[i] = r.blend(&r.candidates[i])
+		}
+		out[i] = clamp(out[i], 0, 1)
 	}
-	return r.blend()
+	return out
 }
 
 // cosineShare is how much of the relevance cosine decides, where there are
@@ -246,16 +235,12 @@ func (r *questionRanking) relevance() []float64 {
 const cosineShare = 0.2
 
 // blend joins relevance by text with cosine.
-func (r *questionRanking) blend() []float64 {
-	out := make([]float64, len(r.candidates))
-	for i := range r.candidates {
-		c := &r.candidates[i]
-		out[i] = float64((1 - cosineShare) * c.bm25)
-		if cosine := Cosine(r.query.Embedding, c.Entry.Embedding); cosine > 0 {
-			out[i] += float64(cosineShare * cosine)
-		}
+func (r *questionRanking) blend(c *scored) float64 {
+	relevance := float64((1 - cosineShare) * c.relevance)
+	if cosine := Cosine(r.query.Embedding, c.Entry.Embedding); cosine > 0 {
+		relevance += float64(cosineShare * cosine)
 	}
-	return out
+	return relevance
 }
 
 func (r *questionRanking) rank(c *scored, relevance float64) ranked {

@@ -78,7 +78,7 @@ func (r *questionRanking) lend(around Around) error {
 		c := &r.candidates[i]
 		place[c.Entry.ID] = i
 		if c.matched {
-			pool = append(pool, r.rank(c, c.bm25))
+			pool = append(pool, r.rank(c, c.relevance))
 		}
 	}
 	pool = byScore(pool)
@@ -104,7 +104,7 @@ func (r *questionRanking) lend(around Around) error {
 			r.surround(readings, j)
 			if known, ok := place[id]; ok {
 				r.candidates[known] = readings[j]
-			} else if readings[j].bm25 > 0 && r.query.Filter.Matches(&run[j].Entry, r.now) {
+			} else if readings[j].relevance > 0 && r.query.Filter.Matches(&run[j].Entry, r.now) {
 				r.candidates = append(r.candidates, readings[j])
 			}
 		}
@@ -119,10 +119,10 @@ func (r *questionRanking) surround(run []scored, j int) {
 	c.lent = make([]bool, len(r.tokens))
 	for k := max(j-r.query.Window, 0); k <= min(j+r.query.Window, len(run)-1); k++ {
 		if apart := run[k].Entry.CreatedAt.Sub(c.Entry.CreatedAt).Abs(); apart <= nearby {
-			for term, frequency := range run[k].frequency {
+			for term, frequency := range run[k].Frequency {
 				c.lent[term] = c.lent[term] || frequency > 0
 			}
 		}
 	}
-	c.bm25 = r.question.Bound(r.question.weigh(c.frequency, c.lent))
+	c.relevance = r.question.Bound(r.question.weigh(c.Frequency, c.lent))
 }
