@@ -12,9 +12,21 @@ import (
 	"github.com/loopmem/loopmem/sqlitestore"
 )
 
+// openFile opens a store that answers by SQL alone, openMirrored one that
+// answers from its mirror wherever it can.
 func openFile(t testing.TB, options ...memory.Option) memory.Backend {
 	t.Helper()
-	store, err := sqlitestore.Open(t.Context(), filepath.Join(t.TempDir(), "memory.db"), sqlitestore.Options{}, options...)
+	return openWith(t, sqlitestore.Options{MirrorBytes: -1}, options...)
+}
+
+func openMirrored(t testing.TB, options ...memory.Option) memory.Backend {
+	t.Helper()
+	return openWith(t, sqlitestore.Options{MirrorAfter: 1}, options...)
+}
+
+func openWith(t testing.TB, how sqlitestore.Options, options ...memory.Option) memory.Backend {
+	t.Helper()
+	store, err := sqlitestore.Open(t.Context(), filepath.Join(t.TempDir(), "memory.db"), how, options...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,6 +61,7 @@ func closeStore(t testing.TB, store *sqlitestore.Store) {
 }
 
 func TestConformanceFile(t *testing.T)     { memorytest.Run(t, openFile) }
+func TestConformanceMirrored(t *testing.T) { memorytest.Run(t, openMirrored) }
 func TestConformanceInMemory(t *testing.T) { memorytest.Run(t, openInMemory) }
 
 func reference(t testing.TB, options ...memory.Option) memory.Backend {
@@ -78,5 +91,5 @@ func TestDifferential(t *testing.T) {
 		})
 		return store
 	}
-	memorytest.Differential(t, reference, jsonl, openFile, openInMemory)
+	memorytest.Differential(t, reference, jsonl, openFile, openMirrored, openInMemory)
 }

@@ -15,7 +15,7 @@ import (
 func detached(path string) (*database, error) {
 	d := &database{
 		path: path, options: Options{}.withDefaults(), settings: memory.NewSettings(),
-		vocabulary: newVocabulary(), pending: newPending(),
+		vocabulary: newVocabulary(), pending: newPending(), mirroring: newMirroring(),
 	}
 	parameters := "_query_only=1&_pragma=cell_size_check(1)"
 	if _, err := os.Stat(path + "-wal"); errors.Is(err, fs.ErrNotExist) {

@@ -34,6 +34,7 @@ type database struct {
 	vocabulary *vocabulary // goes with the writer's connection, as does unscrubbed
 	unscrubbed bool        // the log may still hold what was forgotten
 	pending    *pending
+	mirroring  *mirroring
 	fault      faultHook // set by tests
 
 	mu      sync.Mutex // guards closed, and the adding to running
@@ -83,7 +84,7 @@ func open(ctx context.Context, path string, options Options, settings memory.Set
 	}
 	d := &database{
 		path: path, options: options, settings: settings,
-		queue: newQueue(path + ".lock"), vocabulary: newVocabulary(), pending: newPending(),
+		queue: newQueue(path + ".lock"), vocabulary: newVocabulary(), pending: newPending(), mirroring: newMirroring(),
 	}
 	ready, err := d.inspect(ctx)
 	if err != nil {
@@ -120,7 +121,7 @@ func open(ctx context.Context, path string, options Options, settings memory.Set
 func openInMemory(ctx context.Context, options Options, settings memory.Settings) (*database, error) {
 	d := &database{
 		path: ":memory:", options: options, settings: settings,
-		vocabulary: newVocabulary(), pending: newPending(),
+		vocabulary: newVocabulary(), pending: newPending(), mirroring: newMirroring(),
 	}
 	db, err := sqlx.Open("sqlite", "file::memory:?"+d.parameters(""))
 	if err != nil {

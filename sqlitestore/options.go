@@ -22,6 +22,18 @@ type Options struct {
 	// capacity bound can be restored; 0 means 30 days. What is older is
 	// dropped by the next consolidation.
 	ArchiveFor time.Duration
+
+	// MirrorBytes is how much memory, in bytes and roughly, the process may
+	// take to keep a mirror of the words and numbers by which entries are
+	// found; 0 means 64 MiB, enough for about 200,000 entries of 16 words, and
+	// a negative number none. A store whose mirror would be larger is asked in
+	// SQL each time, which takes longer. Either way, every answer is of the
+	// latest state that any process has committed.
+	MirrorBytes int64
+
+	// MirrorAfter is how many queries a process makes before it keeps a mirror;
+	// 0 means 16.
+	MirrorAfter int
 }
 
 // Synchronous is how far a write is carried before it is acknowledged.
@@ -40,6 +52,8 @@ const (
 const (
 	defaultBusyTimeout = 10 * time.Second
 	defaultArchiveFor  = 30 * 24 * time.Hour
+	defaultMirrorBytes = 64 << 20
+	defaultMirrorAfter = 16
 
 	// usualLog is the size in bytes that the write-ahead log has from time to
 	// time in any case: SQLite takes it into the file after 1,000 pages, and a
@@ -62,6 +76,12 @@ func (o Options) withDefaults() Options {
 	}
 	if o.ArchiveFor <= 0 {
 		o.ArchiveFor = defaultArchiveFor
+	}
+	if o.MirrorBytes == 0 {
+		o.MirrorBytes = defaultMirrorBytes
+	}
+	if o.MirrorAfter <= 0 {
+		o.MirrorAfter = defaultMirrorAfter
 	}
 	return o
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/loopmem/loopmem/memory"
+	"github.com/loopmem/loopmem/sqlitestore/internal/mirror"
 )
 
 // question answers by memory.RankingQuestion. The postings of the terms say
@@ -17,6 +18,14 @@ import (
 // best are read.
 func (r *recall) question(now time.Time) ([]memory.Hit, error) {
 	q := r.query.Question()
+	if n := len(q.Terms()); r.mirror != nil && 0 < n && n <= mirror.MaxTerms && r.query.Limit > 0 && len(r.query.Embedding) == 0 {
+		leading := r.mirror.Question(q, r.query, r.scope.Contains, r.scope.Whole(), now)
+		candidates, err := r.read(r.rowsByID(leading, r.where))
+		if err != nil {
+			return nil, err
+		}
+		return q.Rank(now, candidates, r.around, r.follow)
+	}
 	found, err := r.fits(q)
 	if err != nil {
 		return nil, err

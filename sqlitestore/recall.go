@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/loopmem/loopmem/memory"
+	"github.com/loopmem/loopmem/sqlitestore/internal/mirror"
 )
 
 // Recall implements [memory.Recaller].
@@ -18,18 +20,14 @@ func (s *Store) Recall(ctx context.Context, query memory.Query) (result memory.R
 	}
 	r := recall{Store: s, query: &query, rowIDs: make(map[uuid.UUID]int64)}
 	now := s.settings.Now().UTC().Round(0)
-	err = s.view(ctx, func(t *tx) error {
-		r.tx = t
+	err = s.viewMirrored(ctx, func(t *tx, m *mirror.Mirror) error {
+		r.tx, r.mirror = t, m
 		r.where = passing(&query.Filter, now).and(within(s.scope))
 		if query.Ranking == memory.RankingQuestion {
 			result.Hits, err = r.question(now)
-			return err
+		} else {
+			result.Hits, err = r.composite(now)
 		}
-		candidates, err := r.candidates()
-		if err != nil {
-			return err
-		}
-		result.Hits, err = query.Rank(now, candidates, r.follow)
 		return err
 	})
 	if err != nil {
@@ -58,9 +56,28 @@ func (s *Store) Recall(ctx context.Context, query memory.Query) (result memory.R
 type recall struct {
 	*Store
 	*tx
+	mirror *mirror.Mirror // nil if there is none
 	query  *memory.Query
 	where  condition           // what the filter and the scope leave
 	rowIDs map[uuid.UUID]int64 // of all rows that were read
+}
+
+// composite answers by memory.RankingComposite.
+func (r *recall) composite(now time.Time) ([]memory.Hit, error) {
+	if r.mirror != nil && len(r.query.Embedding) == 0 {
+		c := r.query.Composite()
+		leading := r.mirror.Composite(c, r.query, r.scope.Contains, now)
+		candidates, err := r.read(r.rowsByID(leading, r.where))
+		if err != nil {
+			return nil, err
+		}
+		return c.Rank(now, candidates, r.follow)
+	}
+	candidates, err := r.candidates()
+	if err != nil {
+		return nil, err
+	}
+	return r.query.Rank(now, candidates, r.follow)
 }
 
 // manyPieces is from how many pieces on a word is so frequent a part of words

@@ -13,6 +13,8 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"github.com/loopmem/loopmem/memory"
+	"github.com/loopmem/loopmem/sqlitestore/internal/mirror"
+	"github.com/loopmem/loopmem/sqlitestore/internal/topk"
 )
 
 // Retrieve implements [memory.LoopMemory]. The access stamps are written
@@ -24,17 +26,20 @@ func (s *Store) Retrieve(ctx context.Context, query string, limit int) ([]memory
 	if limit == 0 {
 		return nil, ctx.Err()
 	}
-	r := retrieval{query: memory.NewRetrieveQuery(query), visible: within(s.scope), best: best{limit: limit}}
+	r := retrieval{query: memory.NewRetrieveQuery(query), scope: s.scope}
 	if !s.settings.Restricted {
-		r.visible = r.visible.and(where("e.confidentiality < ?", int(memory.Restricted)))
+		below := memory.Restricted - 1
+		r.scope = r.scope.In(memory.Scope{MaxConfidentiality: &below})
 	}
+	var ranked []mirror.Match
 	var rows map[int64]row
-	err := s.view(ctx, func(t *tx) (err error) {
+	err := s.viewMirrored(ctx, func(t *tx, m *mirror.Mirror) (err error) {
 		r.tx = t
-		if err := r.run(); err != nil {
+		r.best = topk.New(limit, (*mirror.Match).Before)
+		if ranked, err = r.answer(m, limit); err != nil {
 			return err
 		}
-		rows, err = r.fetch()
+		rows, err = r.fetch(ranked)
 		return err
 	})
 	if err != nil {
@@ -43,10 +48,10 @@ func (s *Store) Retrieve(ctx context.Context, query string, limit int) ([]memory
 	now := s.settings.Now().UTC().Round(0)
 	stamps := make(map[int64]time.Time)
 	var matches []memory.Match
-	for _, hit := range r.best.ranked() {
-		matches = append(matches, memory.Match{Entry: rows[hit.rowID].entry, Score: hit.score, Matched: hit.matched})
-		if hit.matched {
-			stamps[hit.rowID] = now
+	for _, hit := range ranked {
+		matches = append(matches, memory.Match{Entry: rows[hit.RowID].entry, Score: hit.Score, Matched: hit.Matched})
+		if hit.Matched {
+			stamps[hit.RowID] = now
 		}
 	}
 	s.putOff(backlog{stamps: stamps})
@@ -67,9 +72,9 @@ func (s *Store) Retrieve(ctx context.Context, query string, limit int) ([]memory
 // taking the smaller never costs more than the square root of limit*N.
 type retrieval struct {
 	*tx
-	query   memory.RetrieveQuery
-	visible condition
-	best    best
+	query memory.RetrieveQuery
+	scope memory.Scope
+	best  *topk.Best[mirror.Match]
 
 	words []word
 	tags  []int64 // ids of the tags that contain the phrase
@@ -85,11 +90,22 @@ type word struct {
 	unlisted bool
 }
 
-func (r *retrieval) run() error {
+// answer returns the result, from the mirror if there is one that can tell.
+func (r *retrieval) answer(m *mirror.Mirror, limit int) ([]mirror.Match, error) {
+	if m != nil {
+		if ranked, ok := m.Retrieve(&r.query, r.scope.Contains, limit); ok {
+			return ranked, nil
+		}
+	}
+	err := r.run(limit)
+	return r.best.Ranked(), err
+}
+
+func (r *retrieval) run(limit int) error {
 	if err := r.lookUp(); err != nil {
 		return err
 	}
-	budget, err := r.walkBudget()
+	budget, err := r.walkBudget(limit)
 	if err != nil {
 		return err
 	}
@@ -157,11 +173,11 @@ func (r *retrieval) list(w *word) (err error) {
 
 // walkBudget is how many rows a walk by relevance may look at before reading
 // the postings would have been cheaper, given how many rows there are.
-func (r *retrieval) walkBudget() (int, error) {
+func (r *retrieval) walkBudget(limit int) (int, error) {
 	var highest int64 // close enough to the number of rows, and free
 	err := r.get(&highest, `SELECT ifnull(max(position), 0) FROM entry_state`)
 	const atLeast = 100
-	return max(atLeast, 2*int(math.Sqrt(float64(r.best.limit)*float64(highest)))), err
+	return max(atLeast, 2*int(math.Sqrt(float64(limit)*float64(highest)))), err
 }
 
 // hit is what the index says of a row.
@@ -228,21 +244,21 @@ func ifNotEnough(err error) error {
 // fromIndex ranks the rows that match by what the index says of them, and
 // fills up with the most relevant of the others.
 func (r *retrieval) fromIndex(hits map[int64]*hit) error {
-	r.best.rows = nil
+	r.best.Clear()
 	ids, err := json.Marshal(slices.Collect(maps.Keys(hits)))
 	if err != nil {
 		return err
 	}
-	among := where("s.row_id IN (SELECT value FROM json_each(?))", string(ids)).and(r.visible)
+	among := where("s.row_id IN (SELECT value FROM json_each(?))", string(ids)).and(within(r.scope))
 	err = r.each(func(rows *sqlx.Rows) error {
-		var c scored
+		var c mirror.Match
 		var relevance float32
-		if err := rows.Scan(&c.rowID, &c.position, &relevance); err != nil {
+		if err := rows.Scan(&c.RowID, &c.Position, &relevance); err != nil {
 			return err
 		}
-		h := hits[c.rowID]
-		c.score, c.matched = r.query.Score(relevance, r.overlap(h.weight), h.tag), true
-		r.best.add(c)
+		h := hits[c.RowID]
+		c.Score, c.Matched = r.query.Score(relevance, r.overlap(h.weight), h.tag), true
+		r.best.Add(c)
 		return nil
 	}, `
 		SELECT s.row_id, s.position, s.relevance
@@ -250,27 +266,28 @@ func (r *retrieval) fromIndex(hits map[int64]*hit) error {
 	if err != nil {
 		return err
 	}
+	visible := within(r.scope)
 	end := r.endOfWalk(0, false)
 	return ifNotEnough(r.each(func(rows *sqlx.Rows) error {
-		var c scored
+		var c mirror.Match
 		var relevance float32
-		if err := rows.Scan(&c.rowID, &c.position, &relevance); err != nil {
+		if err := rows.Scan(&c.RowID, &c.Position, &relevance); err != nil {
 			return err
 		}
-		if ended, err := end(c.position, relevance); err != nil {
+		if ended, err := end(c.Position, relevance); err != nil {
 			return err
 		} else if ended {
 			return errEnough
 		}
-		if hits[c.rowID] == nil {
-			c.score = r.query.Score(relevance, 0, false)
-			r.best.add(c)
+		if hits[c.RowID] == nil {
+			c.Score = r.query.Score(relevance, 0, false)
+			r.best.Add(c)
 		}
 		return nil
 	}, `
 		SELECT s.row_id, s.position, s.ranked
-		FROM entry_state AS s CROSS JOIN entry AS e USING (row_id) `+r.visible.sql()+mostRelevantFirst,
-		r.visible.args...))
+		FROM entry_state AS s CROSS JOIN entry AS e USING (row_id) `+visible.sql()+mostRelevantFirst,
+		visible.args...))
 }
 
 const mostRelevantFirst = ` ORDER BY s.ranked DESC, s.position`
@@ -278,16 +295,17 @@ const mostRelevantFirst = ` ORDER BY s.ranked DESC, s.position`
 // byRelevance ranks rows by their texts in the order of their relevance. It
 // reports whether it came to an end within the budget.
 func (r *retrieval) byRelevance(budget int) (done bool, err error) {
-	r.best.rows = nil
+	r.best.Clear()
+	visible := within(r.scope)
 	end := r.endOfWalk(r.highestOverlap(), len(r.tags) > 0)
 	err = r.each(func(rows *sqlx.Rows) error {
-		var c scored
+		var c mirror.Match
 		var relevance float32
 		var text, tags string
-		if err := rows.Scan(&c.rowID, &c.position, &relevance, &text, &tags); err != nil {
+		if err := rows.Scan(&c.RowID, &c.Position, &relevance, &text, &tags); err != nil {
 			return err
 		}
-		if done, err = end(c.position, relevance); err != nil {
+		if done, err = end(c.Position, relevance); err != nil {
 			return err
 		} else if done {
 			return errEnough
@@ -301,13 +319,13 @@ func (r *retrieval) byRelevance(budget int) (done bool, err error) {
 		}
 		overlap := r.query.Overlap(memory.Lower(text))
 		tag := r.query.TagMatches(list)
-		c.score, c.matched = r.query.Score(relevance, overlap, tag), overlap > 0 || tag
-		r.best.add(c)
+		c.Score, c.Matched = r.query.Score(relevance, overlap, tag), overlap > 0 || tag
+		r.best.Add(c)
 		return nil
 	}, `
 		SELECT s.row_id, s.position, s.ranked, e.memory, e.tags
-		FROM entry_state AS s CROSS JOIN entry AS e USING (row_id) `+r.visible.sql()+mostRelevantFirst,
-		r.visible.args...)
+		FROM entry_state AS s CROSS JOIN entry AS e USING (row_id) `+visible.sql()+mostRelevantFirst,
+		visible.args...)
 	return done || err == nil, ifNotEnough(err)
 }
 
@@ -335,18 +353,18 @@ func (r *retrieval) overlap(weight int) float32 {
 // result, if none can have more than the overlap and tag given.
 func (r *retrieval) endOfWalk(overlap float32, tag bool) func(position int64, relevance float32) (bool, error) {
 	return func(position int64, relevance float32) (bool, error) {
-		if !r.best.full() {
+		if !r.best.Full() {
 			return false, nil
 		}
-		worst := r.best.worst()
+		worst := r.best.Worst()
 		highest := r.query.Score(relevance, overlap, tag)
-		if highest != worst.score {
-			return highest < worst.score, nil
+		if highest != worst.Score {
+			return highest < worst.Score, nil
 		}
 		// Rows of this relevance can only tie, and come in the order of their
 		// positions. Those of the next lower relevance could tie too, where
 		// the score rounds the difference away.
-		if position < worst.position {
+		if position < worst.Position {
 			return false, nil
 		}
 		lower, err := r.nextLower(relevance)
@@ -362,10 +380,10 @@ func (r *retrieval) nextLower(relevance float32) (lower float32, err error) {
 }
 
 // fetch reads the entries of the result.
-func (r *retrieval) fetch() (map[int64]row, error) {
-	ids := make([]int64, len(r.best.rows))
-	for i, c := range r.best.rows {
-		ids[i] = c.rowID
+func (r *retrieval) fetch(ranked []mirror.Match) (map[int64]row, error) {
+	ids := make([]int64, len(ranked))
+	for i := range ranked {
+		ids[i] = ranked[i].RowID
 	}
 	found, err := r.rowsByID(ids, condition{})
 	rows := make(map[int64]row, len(found))

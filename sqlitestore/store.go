@@ -73,6 +73,7 @@ func (s *Store) Close() error {
 	}
 	d.closed = true
 	d.mu.Unlock()
+	d.mirroring.stop()
 	d.running.Wait()
 
 	var errs []error

@@ -172,10 +172,10 @@ func (w *writeTx) replaceContent(old *row, changed *memory.Entry) error {
 	if err != nil {
 		return err
 	}
-	if root := memory.Root(changed.Agent); root != memory.Root(old.entry.Agent) {
-		if _, err := w.exec(`UPDATE entry_state SET root = ? WHERE row_id = ?`, root, old.rowID); err != nil {
-			return err
-		}
+	_, err = w.exec(`UPDATE entry_state SET root = ?, version = ? WHERE row_id = ?`,
+		memory.Root(changed.Agent), version, old.rowID)
+	if err != nil {
+		return err
 	}
 	w.tally.change(old.contentSum, contentSum(changed))
 	if err := w.putEmbedding(old.rowID, changed.Embedding); err != nil {

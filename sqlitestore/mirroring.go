@@ -1,0 +1,278 @@
+package sqlitestore
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+
+	"github.com/jmoiron/sqlx"
+
+	"github.com/loopmem/loopmem/sqlitestore/internal/mirror"
+)
+
+// mirroring keeps a mirror of the whole store in the memory of this process,
+// once that has asked often enough for it to pay. Before every answer the
+// mirror is brought to the state that the answer's transaction sees, whichever
+// process has written since: rows have the version of the store at which they
+// last changed, and those that are gone leave a tombstone.
+type mirroring struct {
+	queries  atomic.Int64 // since the process has no mirror
+	building atomic.Bool  // in the background
+	tooLarge atomic.Int64 // entries of the store when it was too large; 0 if it never was
+	stop     context.CancelFunc
+	stopped  context.Context
+
+	mu      sync.RWMutex // guards what follows, and the mirror's content
+	mirror  *mirror.Mirror
+	version int64 // of the store
+}
+
+func newMirroring() *mirroring {
+	m := new(mirroring)
+	m.stopped, m.stop = context.WithCancel(context.Background())
+	return m
+}
+
+// mirroredAtOnce is up to how many entries a query has the mirror made before
+// it is answered; that takes some milliseconds. A larger one is made in the
+// background.
+const mirroredAtOnce = 1000
+
+// latestChanges is how many changed rows are brought into a mirror before a
+// query is answered. With more it is made anew.
+const latestChanges = 4000
+
+// errOutdated says that a transaction sees an older state than the mirror has.
+var errOutdated = errors.New("another query has brought the mirror to a later state")
+
+// viewMirrored is view for queries that a mirror can answer. It hands over nil
+// where there is none.
+func (d *database) viewMirrored(ctx context.Context, read func(*tx, *mirror.Mirror) error) (err error) {
+	const attempts = 3
+	for range attempts {
+		err = d.view(ctx, func(t *tx) error {
+			m, release, err := d.mirrorFor(t)
+			if err != nil {
+				return err
+			}
+			defer release()
+			return read(t, m)
+		})
+		if !errors.Is(err, errOutdated) {
+			return err
+		}
+	}
+	return d.view(ctx, func(t *tx) error { return read(t, nil) })
+}
+
+// standing is what the table store says of the state a transaction sees.
+type standing struct {
+	Version         int64 `db:"version"`
+	Entries         int64 `db:"entries"`
+	TombstonesSince int64 `db:"tombstones_since"`
+}
+
+func (t *tx) standing() (s standing, err error) {
+	err = t.get(&s, `SELECT version, entries, tombstones_since FROM store WHERE only_row = 1`)
+	return s, err
+}
+
+// mirrorFor returns the mirror in the state that the transaction sees, or nil.
+// It must not change until it is released.
+func (d *database) mirrorFor(t *tx) (m *mirror.Mirror, release func(), err error) {
+	g := d.mirroring
+	none := func() {}
+	if d.options.MirrorBytes < 0 {
+		return nil, none, nil
+	}
+	g.mu.RLock()
+	// The transaction begins to see one state with its first statement, this
+	// one: no earlier one than the mirror has, as long as that cannot change.
+	now, err := t.standing()
+	if err != nil {
+		g.mu.RUnlock()
+		return nil, none, err
+	}
+	if g.mirror != nil && g.version == now.Version {
+		return g.mirror, g.mu.RUnlock, nil
+	}
+	g.mu.RUnlock()
+	if err := d.advance(t, now); err != nil {
+		return nil, none, err
+	}
+	g.mu.RLock()
+	if g.mirror == nil {
+		g.mu.RUnlock()
+		return nil, none, nil
+	}
+	if g.version != now.Version {
+		g.mu.RUnlock()
+		return nil, none, errOutdated
+	}
+	return g.mirror, g.mu.RUnlock, nil
+}
+
+// advance brings the mirror to the state that the transaction sees, or sees to
+// it that there will be one.
+func (d *database) advance(t *tx, now standing) error {
+	g := d.mirroring
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.mirror == nil {
+		return d.begin(t, now)
+	}
+	if g.version >= now.Version {
+		return nil
+	}
+	done, err := g.catchUp(t, now)
+	if err != nil || !done || d.tooLarge(g.mirror) || g.mirror.Worn() {
+		g.mirror = nil
+		g.queries.Store(0)
+	}
+	return err
+}
+
+// catchUp brings the changes into the mirror, or reports that there are too
+// many.
+func (g *mirroring) catchUp(t *tx, now standing) (done bool, err error) {
+	if g.version < now.TombstonesSince {
+		return false, nil
+	}
+	var gone []int64
+	if err := t.collect(&gone, `SELECT row_id FROM tombstone WHERE version > ?`, g.version); err != nil {
+		return false, err
+	}
+	for _, rowID := range gone {
+		g.mirror.Remove(rowID)
+	}
+	err = t.mirror(g.mirror, g.version, latestChanges)
+	if err == errEnough {
+		return false, nil
+	}
+	g.version = now.Version
+	g.mirror.Settle()
+	return err == nil, err
+}
+
+// begin makes a mirror of a small store; for a larger one it has that begun in
+// the background.
+func (d *database) begin(t *tx, now standing) error {
+	g := d.mirroring
+	if g.queries.Add(1) < int64(d.options.MirrorAfter) || g.building.Load() {
+		return nil
+	}
+	if refused := g.tooLarge.Load(); refused > 0 && now.Entries > refused/2 {
+		return nil
+	}
+	if now.Entries <= mirroredAtOnce {
+		m, err := d.newMirror(t)
+		g.mirror, g.version = m, now.Version
+		return err
+	}
+	if d.enter() != nil {
+		return nil // it is being closed
+	}
+	g.building.Store(true)
+	go func() {
+		defer d.leave()
+		defer g.building.Store(false)
+		err := d.view(g.stopped, func(t *tx) error {
+			now, err := t.standing()
+			if err != nil {
+				return err
+			}
+			m, err := d.newMirror(t)
+			g.mu.Lock()
+			defer g.mu.Unlock()
+			g.mirror, g.version = m, now.Version
+			return err
+		})
+		if err != nil && g.stopped.Err() == nil {
+			d.settings.Logger.Warn("queries are answered without a mirror of the store", "database", d.path, "error", err)
+		}
+	}()
+	return nil
+}
+
+// newMirror makes a mirror of the state that the transaction sees, or nil if
+// it is too large.
+func (d *database) newMirror(t *tx) (*mirror.Mirror, error) {
+	m := mirror.New()
+	const checked = 1000 // rows between two looks at the size
+	err := t.eachMirrored(0, func(read int, s mirror.State, c *mirror.Content) error {
+		m.Put(s, c)
+		if read%checked == 0 && d.tooLarge(m) {
+			return errEnough
+		}
+		return nil
+	})
+	if err == errEnough {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	m.Settle()
+	return m, nil
+}
+
+// tooLarge reports whether the mirror is larger than it may be, and notes it.
+func (d *database) tooLarge(m *mirror.Mirror) bool {
+	if int64(m.Size()) <= d.options.MirrorBytes {
+		return false
+	}
+	d.mirroring.tooLarge.Store(int64(m.Len()))
+	return true
+}
+
+// mirror brings the rows into the mirror that have changed since a version, or
+// fails with errEnough if they are more than limit.
+func (t *tx) mirror(m *mirror.Mirror, since int64, limit int) error {
+	return t.eachMirrored(since, func(read int, s mirror.State, c *mirror.Content) error {
+		switch {
+		case read > limit:
+			return errEnough
+		case c == nil:
+			m.SetState(s)
+		default:
+			m.Put(s, c)
+		}
+		return nil
+	})
+}
+
+// eachMirrored calls visit for every row that has changed since a version, in
+// any order, with its content where that has changed too. It counts the rows.
+func (t *tx) eachMirrored(since int64, visit func(read int, s mirror.State, c *mirror.Content) error) error {
+	read := 0
+	return t.each(func(rows *sqlx.Rows) error {
+		var s mirror.State
+		var version int64
+		var c mirror.Content
+		var tags, keywords, text *string
+		err := rows.Scan(
+			&s.RowID, &s.Position, &s.CreatedAt, &s.StrengthBase, &s.Strength, &s.Relevance, &version,
+			&c.Importance, &c.MemoryType, &c.Confidentiality, &c.Agent, &c.Category, &tags, &keywords, &text)
+		if err != nil {
+			return err
+		}
+		read++
+		if version <= since {
+			return visit(read, s, nil)
+		}
+		c.Memory = *text
+		var errs [2]error
+		c.Tags, errs[0] = decodeList(*tags)
+		c.Keywords, errs[1] = decodeList(*keywords)
+		if err := errors.Join(errs[:]...); err != nil {
+			return err
+		}
+		return visit(read, s, &c)
+	}, `
+		SELECT s.row_id, s.position, s.created_at, s.strength_base, s.strength, s.relevance, e.version,
+		       e.importance, e.memory_type, e.confidentiality, e.agent, e.category,
+		       iif(e.version > ?1, e.tags, NULL), iif(e.version > ?1, e.keywords, NULL), iif(e.version > ?1, e.memory, NULL)
+		FROM entry_state AS s CROSS JOIN entry AS e USING (row_id)
+		WHERE s.version > ?1`, since)
+}
