@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"path/filepath"
 
@@ -34,6 +35,8 @@ type backend struct {
 	file string
 	// open opens the store in a folder, or makes it there.
 	open func(ctx context.Context, folder string, options ...memory.Option) (subject, error)
+	// shared is set if several processes may use the store at a time.
+	shared bool
 }
 
 // The names of the two backends that the others are compared with.
@@ -52,8 +55,20 @@ var backends = []backend{
 	{name: "file", file: "memory.jsonl", open: func(_ context.Context, folder string, options ...memory.Option) (subject, error) {
 		return opened(filestore.Open(filepath.Join(folder, "memory.jsonl"), options...))
 	}},
-	{name: "sqlite", file: "memory.db", open: func(ctx context.Context, folder string, options ...memory.Option) (subject, error) {
-		return opened(sqlitestore.Open(ctx, filepath.Join(folder, "memory.db"), sqlitestore.Options{}, options...))
+	// As in a process that has asked some questions already, and as in one
+	// that has not, or whose mirror would be too large.
+	{name: "sqlite", file: "memory.db", shared: true, open: func(ctx context.Context, folder string, options ...memory.Option) (subject, error) {
+		s, err := sqlitestore.Open(ctx, filepath.Join(folder, "memory.db"), sqlitestore.Options{}, options...)
+		if err != nil {
+			return nil, err
+		}
+		if err := s.Warm(ctx); err != nil {
+			return nil, errors.Join(err, s.Close())
+		}
+		return s, nil
+	}},
+	{name: "sqlite cold", file: "memory.db", open: func(ctx context.Context, folder string, options ...memory.Option) (subject, error) {
+		return opened(sqlitestore.Open(ctx, filepath.Join(folder, "memory.db"), sqlitestore.Options{MirrorBytes: -1}, options...))
 	}},
 }
 
@@ -75,6 +90,3 @@ func opened[S subject](store S, err error) (subject, error) {
 
 // yardstick reports whether the backend is one of this package.
 func (b *backend) yardstick() bool { return b.name == reference || b.name == tunedScan }
-
-// shared reports whether several processes may use the store at a time.
-func (b *backend) shared() bool { return b.name == "sqlite" }

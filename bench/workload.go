@@ -69,7 +69,7 @@ func generatedBy(generate func(n int, seed uint64) []memory.Entry) func(context.
 }
 
 func hasFile(b *backend) bool  { return b.file != "" }
-func isShared(b *backend) bool { return b.shared() }
+func isShared(b *backend) bool { return b.shared }
 
 // kinds are the kinds of questions, by their names in the report.
 var kinds = []struct {

@@ -19,8 +19,8 @@ import (
 // Rank Fusion (Cormack et al., 2009) of BM25 and cosine with constant 50.
 //
 // The candidates are the entries that pass the filter of the query and match
-// its text, or have an embedding where the query has one. Their mean length
-// and best BM25 are part of every score, so they must be weighed before any of
+// its text, or have an embedding where the query has one. What one of them is
+// worth depends on the others, so they must be weighed together before any of
 // them is ranked.
 type Composite struct {
 	query      *Query
@@ -37,30 +37,48 @@ func (c *Composite) Tokens() []string { return c.tokens }
 
 // Reading is what an entry says about a query.
 type Reading struct {
+	// Position is that of the entry in insertion order.
+	Position int64
 	// Frequency is how often each token occurs: in how many pieces of the
 	// text, and [KeywordBonus] more if in any keyword.
 	Frequency []int
 	// Length is that of the text, in pieces.
 	Length int
+	// Vector tells that query and entry have embeddings, and Cosine how much
+	// they are alike.
+	Vector bool
+	Cosine float64
 }
 
 // KeywordBonus is how many occurrences in the text a keyword stands for.
 const KeywordBonus = 2
 
-// Weigh notes of all candidates what the score of each depends on.
-func (c *Composite) Weigh(candidates []Reading) {
+// Weigh returns the relevance of every candidate, from 0 to 1.
+func (c *Composite) Weigh(candidates []Reading) []float64 {
 	total := 0
+	vectors := false
 	for i := range candidates {
 		total += candidates[i].Length
+		vectors = vectors || candidates[i].Vector
 	}
 	c.meanLength = 1
 	if len(candidates) > 0 {
 		c.meanLength = max(float64(total)/float64(len(candidates)), 1)
 	}
 	c.highest = 1
+	relevance := make([]float64, len(candidates))
 	for i := range candidates {
-		c.highest = max(c.highest, c.bm25(&candidates[i]))
+		relevance[i] = c.bm25(&candidates[i])
+		c.highest = max(c.highest, relevance[i])
 	}
+	if vectors {
+		fuse(relevance, candidates)
+		return relevance
+	}
+	for i := range relevance {
+		relevance[i] = clamp(relevance[i]/c.highest, 0, 1)
+	}
+	return relevance
 }
 
 func (c *Composite) bm25(r *Reading) float64 {
@@ -68,21 +86,56 @@ func (c *Composite) bm25(r *Reading) float64 {
 	norm := float64(k1 * float64((1-b)+float64(float64(b*float64(r.Length))/c.meanLength)))
 	sum := 0.0
 	for _, n := range r.Frequency {
-		tf := float64(n)
-		sum += float64(tf*(k1+1)) / float64(tf+norm)
+		if n > 0 {
+			tf := float64(n)
+			sum += float64(tf*(k1+1)) / float64(tf+norm)
+		}
 	}
 	return sum
 }
 
-// Score is the score, as long as no vectors are compared, of an entry of which
-// it reads created_at, last_accessed, importance and strength.
-func (c *Composite) Score(e *Entry, r *Reading, now time.Time) float64 {
-	parts := partsOf(e, now)
-	parts.Relevance = c.relevance(r)
-	return parts.composite()
+// fuse turns bm25 into the Reciprocal Rank Fusion of the rankings by bm25 and
+// by cosine.
+func fuse(bm25 []float64, candidates []Reading) {
+	byVector := make([]float64, len(candidates))
+	var texts, vectors []int
+	for i := range candidates {
+		if bm25[i] > 0 {
+			texts = append(texts, i)
+		}
+		if candidates[i].Vector {
+			byVector[i] = candidates[i].Cosine
+			vectors = append(vectors, i)
+		}
+	}
+	sums := make([]float64, len(candidates))
+	addReciprocalRanks(sums, texts, bm25, candidates)
+	addReciprocalRanks(sums, vectors, byVector, candidates)
+	highest := slices.Max(sums)
+	for i := range sums {
+		bm25[i] = clamp(sums[i]/highest, 0, 1)
+	}
 }
 
-func (c *Composite) relevance(r *Reading) float64 { return clamp(c.bm25(r)/c.highest, 0, 1) }
+// addReciprocalRanks ranks the listed candidates by value, equal ones in
+// insertion order, and adds 1/(50+rank) to each.
+func addReciprocalRanks(sums []float64, list []int, value []float64, candidates []Reading) {
+	const constant = 50
+	slices.SortFunc(list, func(a, b int) int {
+		return cmp.Or(cmp.Compare(value[b], value[a]), cmp.Compare(candidates[a].Position, candidates[b].Position))
+	})
+	for i, candidate := range list {
+		sums[candidate] += 1 / float64(constant+i+1)
+	}
+}
+
+// Score is the score of a candidate of that relevance. Of the entry it reads
+// created_at, last_accessed, importance and strength.
+func (c *Composite) Score(e *Entry, relevance float64, now time.Time) float64 {
+	parts := partsOf(e, now)
+	parts.Relevance = relevance
+	return parts.composite()
+}
 
 // composite is the score of the parts.
 func (p *Parts) composite() float64 {
@@ -93,32 +146,37 @@ func (p *Parts) composite() float64 {
 	return score
 }
 
-// Rank answers the query once it is weighed. It needs only the candidates that
-// can be among the result: where the query has a limit and no embedding, those
-// with the highest Score are enough.
+// Rank answers the query from its candidates and their relevance, once they
+// are weighed. Where the query has a limit, those with the highest Score are
+// enough.
 //
-// What does not pass or match is dropped, the rest scored, cut to the limit
-// and joined by what it is linked to. The book-keeping of the returned entries
-// is done in the result, not in the store.
-func (c *Composite) Rank(now time.Time, candidates []Candidate, follow Follow) ([]Hit, error) {
+// They are cut to the limit and joined by what they are linked to. The
+// book-keeping of the returned entries is done in the result, not in the
+// store.
+func (c *Composite) Rank(now time.Time, candidates []Candidate, relevance []float64, follow Follow) ([]Hit, error) {
 	r := compositeRanking{ranking{query: c.query, now: now, tokens: c.tokens}, c}
-	r.admit(candidates, r.read)
-	return r.answer(follow)
+	for _, candidate := range candidates {
+		r.candidates = append(r.candidates, r.read(candidate))
+	}
+	return r.answer(relevance, follow)
 }
 
-// Rank answers the query by [RankingComposite] from all candidates; a store
-// may offer more entries than those, never fewer, and all of them must lie
-// within its scope.
-func (q *Query) Rank(now time.Time, candidates []Candidate, follow Follow) ([]Hit, error) {
+// Rank answers the query by [RankingComposite] from all entries that may be
+// candidates; a store may offer more than are, never fewer, and all of them
+// must lie within its scope.
+func (q *Query) Rank(now time.Time, entries []Candidate, follow Follow) ([]Hit, error) {
 	c := q.Composite()
 	r := compositeRanking{ranking{query: q, now: now, tokens: c.tokens}, c}
-	r.admit(candidates, r.read)
+	r.admit(entries, r.read)
 	readings := make([]Reading, len(r.candidates))
 	for i := range r.candidates {
-		readings[i] = r.candidates[i].Reading
+		candidate := &r.candidates[i]
+		if r.hasVector(&candidate.Entry) {
+			candidate.Vector, candidate.Cosine = true, Cosine(q.Embedding, candidate.Entry.Embedding)
+		}
+		readings[i] = candidate.Reading
 	}
-	c.Weigh(readings)
-	return r.answer(follow)
+	return r.answer(c.Weigh(readings), follow)
 }
 
 // compositeRanking is one run of Rank.
@@ -129,7 +187,7 @@ type compositeRanking struct {
 
 // read counts the tokens of the query in the text and keywords of a candidate.
 func (r *compositeRanking) read(c Candidate) scored {
-	s := scored{Candidate: c}
+	s := scored{Candidate: c, Reading: Reading{Position: c.Position}}
 	tokens := r.ranking.tokens
 	s.Frequency = make([]int, len(tokens))
 	pieces := Pieces(c.Entry.Memory)
@@ -166,63 +224,16 @@ func (r *compositeRanking) inKeyword(token, keyword string) bool {
 	return slices.ContainsFunc(strings.Fields(keyword), func(piece string) bool { return Word(piece) == token })
 }
 
-func (r *compositeRanking) answer(follow Follow) ([]Hit, error) {
-	relevance := r.relevances()
+// answer concludes with the candidates and the relevance of each.
+func (r *compositeRanking) answer(relevance []float64, follow Follow) ([]Hit, error) {
 	hits := make([]ranked, len(r.candidates))
 	for i := range r.candidates {
 		hits[i] = r.rank(&r.candidates[i], relevance[i])
 	}
 	return r.conclude(hits, follow, func(c Candidate) ranked {
 		s := r.read(c)
-		return r.rank(&s, r.relevance(&s.Reading))
+		return r.rank(&s, clamp(r.bm25(&s.Reading)/r.highest, 0, 1))
 	})
-}
-
-// relevances returns each candidate's relevance to the query, from 0 to 1.
-func (r *compositeRanking) relevances() []float64 {
-	out := make([]float64, len(r.candidates))
-	if r.anyVector() {
-		r.fuse(out)
-		return out
-	}
-	for i := range r.candidates {
-		out[i] = r.relevance(&r.candidates[i].Reading)
-	}
-	return out
-}
-
-// fuse is Reciprocal Rank Fusion of the rankings by bm25 and by cosine.
-func (r *compositeRanking) fuse(out []float64) {
-	byText := make([]float64, len(r.candidates))
-	byVector := make([]float64, len(r.candidates))
-	var texts, vectors []int
-	for i := range r.candidates {
-		c := &r.candidates[i]
-		if c.matched {
-			byText[i] = r.bm25(&c.Reading)
-			texts = append(texts, i)
-		}
-		if len(c.Entry.Embedding) > 0 {
-			byVector[i] = Cosine(r.ranking.query.Embedding, c.Entry.Embedding)
-			vectors = append(vectors, i)
-		}
-	}
-	addReciprocalRanks(out, texts, byText)
-	addReciprocalRanks(out, vectors, byVector)
-	highest := slices.Max(out)
-	for i := range out {
-		out[i] = clamp(out[i]/highest, 0, 1)
-	}
-}
-
-// addReciprocalRanks ranks the listed candidates by value, equal ones in
-// insertion order, and adds 1/(50+rank) to each.
-func addReciprocalRanks(out []float64, list []int, value []float64) {
-	const constant = 50
-	slices.SortStableFunc(list, func(a, b int) int { return cmp.Compare(value[b], value[a]) })
-	for i, candidate := range list {
-		out[candidate] += 1 / float64(constant+i+1)
-	}
 }
 
 func (r *compositeRanking) rank(c *scored, relevance float64) ranked {

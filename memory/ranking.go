@@ -90,7 +90,7 @@ func (r *ranking) admit(candidates []Candidate, read func(Candidate) scored) {
 }
 
 func (r *ranking) inOrder() {
-	slices.SortFunc(r.candidates, func(a, b scored) int { return cmp.Compare(a.Position, b.Position) })
+	slices.SortFunc(r.candidates, func(a, b scored) int { return cmp.Compare(a.Candidate.Position, b.Candidate.Position) })
 }
 
 func (r *ranking) hasVector(e *Entry) bool {
@@ -126,7 +126,7 @@ func (r *ranking) weigh(c *scored, relevance float64) ranked {
 	parts.Relevance = relevance
 	return ranked{
 		Hit:       Hit{Entry: c.Entry, Parts: parts, Matched: c.matched},
-		position:  c.Position,
+		position:  c.Candidate.Position,
 		frequency: c.Frequency,
 		lent:      c.lent,
 	}

@@ -3,6 +3,7 @@ package sqlitestore
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 
@@ -192,6 +193,28 @@ func (d *database) begin(t *tx, now standing) error {
 			d.settings.Logger.Warn("queries are answered without a mirror of the store", "database", d.path, "error", err)
 		}
 	}()
+	return nil
+}
+
+// Warm has the store's mirror made now (see [Options.MirrorBytes]), for
+// processes that know that they will ask often and do not want the first
+// queries to take longer than the rest.
+func (s *Store) Warm(ctx context.Context) error {
+	err := s.view(ctx, func(t *tx) error {
+		g := s.mirroring
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		now, err := t.standing()
+		if err != nil || s.options.MirrorBytes < 0 || g.mirror != nil {
+			return err
+		}
+		g.mirror, err = s.newMirror(t)
+		g.version = now.Version
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("warm: %w", err)
+	}
 	return nil
 }
 

@@ -168,5 +168,17 @@ func (w *writeTx) touchRow(t touch) error {
 	var e memory.Entry
 	now.fill(&e)
 	e.Touch(t.at, t.reinforce)
-	return w.replaceState(t.rowID, now.Position, &e)
+	version, err := w.bump()
+	if err != nil {
+		return err
+	}
+	// What stays as it is, is not named: SQLite would write its indexes anew.
+	_, err = w.exec(`
+		UPDATE entry_state
+		SET version = ?, checksum = ?, strength = ?, zero_signs = ?, access_count = ?,
+		    last_accessed = ?, strength_base = ?, fade = ?
+		WHERE row_id = ?`,
+		version, stateSum(t.rowID, now.Position, &e), e.Strength, zeroSigns(&e), int64(e.AccessCount),
+		optionalNanos(e.LastAccessed), nanos(e.StrengthBase()), fadeOf(&e), t.rowID)
+	return err
 }

@@ -2,12 +2,14 @@ package sqlitestore
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"maps"
 	"slices"
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jmoiron/sqlx"
 
 	"github.com/loopmem/loopmem/memory"
 	"github.com/loopmem/loopmem/sqlitestore/internal/mirror"
@@ -64,20 +66,57 @@ type recall struct {
 
 // composite answers by memory.RankingComposite.
 func (r *recall) composite(now time.Time) ([]memory.Hit, error) {
-	if r.mirror != nil && len(r.query.Embedding) == 0 {
-		c := r.query.Composite()
-		leading := r.mirror.Composite(c, r.query, r.scope.Contains, now)
-		candidates, err := r.read(r.rowsByID(leading, r.where))
+	if r.mirror == nil {
+		candidates, err := r.candidates()
 		if err != nil {
 			return nil, err
 		}
-		return c.Rank(now, candidates, r.follow)
+		return r.query.Rank(now, candidates, r.follow)
 	}
-	candidates, err := r.candidates()
+	cosines, err := r.cosines()
 	if err != nil {
 		return nil, err
 	}
-	return r.query.Rank(now, candidates, r.follow)
+	c := r.query.Composite()
+	leaders := r.mirror.Composite(c, r.query, cosines, r.scope.Contains, now)
+	rowIDs := make([]int64, len(leaders))
+	for i := range leaders {
+		rowIDs[i] = leaders[i].RowID
+	}
+	candidates, err := r.read(r.rowsByID(rowIDs, condition{}))
+	if err != nil {
+		return nil, err
+	}
+	relevanceOf := make(map[int64]float64, len(leaders))
+	for _, leader := range leaders {
+		relevanceOf[leader.RowID] = leader.Relevance
+	}
+	relevance := make([]float64, len(candidates))
+	for i := range candidates {
+		relevance[i] = relevanceOf[r.rowIDs[candidates[i].Entry.ID]]
+	}
+	return c.Rank(now, candidates, relevance, r.follow)
+}
+
+// cosines compares the embedding of the query, if it has one, with all there
+// are.
+func (r *recall) cosines() (map[int64]float64, error) {
+	if len(r.query.Embedding) == 0 {
+		return nil, nil
+	}
+	cosines := make(map[int64]float64)
+	var vector []float32 // one for all rows
+	err := r.each(func(rows *sqlx.Rows) error {
+		var rowID int64
+		var blob sql.RawBytes
+		if err := rows.Scan(&rowID, &blob); err != nil {
+			return err
+		}
+		vector = appendVector(vector[:0], blob)
+		cosines[rowID] = memory.Cosine(r.query.Embedding, vector)
+		return nil
+	}, `SELECT row_id, vector FROM embedding`)
+	return cosines, err
 }
 
 // manyPieces is from how many pieces on a word is so frequent a part of words

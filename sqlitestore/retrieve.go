@@ -35,7 +35,7 @@ func (s *Store) Retrieve(ctx context.Context, query string, limit int) ([]memory
 	var rows map[int64]row
 	err := s.viewMirrored(ctx, func(t *tx, m *mirror.Mirror) (err error) {
 		r.tx = t
-		r.best = topk.New(limit, (*mirror.Match).Before)
+		r.best = topk.New(limit, mirror.Match.Before)
 		if ranked, err = r.answer(m, limit); err != nil {
 			return err
 		}

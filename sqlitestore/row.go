@@ -237,9 +237,12 @@ func decodeVector(blob []byte) []float32 {
 	if len(blob) < componentSize {
 		return nil
 	}
-	vector := make([]float32, len(blob)/componentSize)
-	for i := range vector {
-		vector[i] = math.Float32frombits(binary.LittleEndian.Uint32(blob[componentSize*i:]))
+	return appendVector(make([]float32, 0, len(blob)/componentSize), blob)
+}
+
+func appendVector(vector []float32, blob []byte) []float32 {
+	for ; len(blob) >= componentSize; blob = blob[componentSize:] {
+		vector = append(vector, math.Float32frombits(binary.LittleEndian.Uint32(blob)))
 	}
 	return vector
 }

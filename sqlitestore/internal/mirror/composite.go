@@ -9,63 +9,79 @@ import (
 
 // scored is a row in the order of a ranking by float64.
 type scored struct {
-	slot     uint32
-	position int64
-	score    float64
+	slot      uint32
+	position  int64
+	score     float64
+	relevance float64
 }
 
-func (a *scored) before(b *scored) bool {
+func (a scored) before(b scored) bool {
 	return a.score > b.score || a.score == b.score && a.position < b.position
 }
 
-// rowIDs names the rows of a result.
-func (m *Mirror) rowIDs(best *topk.Best[scored]) []int64 {
-	var ids []int64
-	for _, s := range best.Ranked() {
-		ids = append(ids, m.rows[s.slot].RowID)
-	}
-	return ids
+// Leader is a row that may be among the result, with its relevance.
+type Leader struct {
+	RowID     int64
+	Relevance float64
 }
 
-// Composite weighs a composite query that has no embedding, and returns the
-// rows of the highest scores, as many as its limit.
-func (m *Mirror) Composite(composite *memory.Composite, query *memory.Query, sees Sees, now time.Time) []int64 {
-	candidates, slots := m.candidates(composite, query, m.passing(query.Filter, sees, now))
-	composite.Weigh(candidates)
+// Composite weighs a composite query and returns the rows of the highest
+// scores, as many as its limit. The cosines are those of the rows that have an
+// embedding, by row id, where the query has one.
+func (m *Mirror) Composite(composite *memory.Composite, query *memory.Query, cosines map[int64]float64, sees Sees, now time.Time) []Leader {
+	candidates, slots := m.candidates(composite, query, cosines, m.passing(query.Filter, sees, now))
+	relevance := composite.Weigh(candidates)
 	limit := query.Limit
 	if limit == 0 {
 		limit = len(candidates)
 	}
-	best := topk.New(limit, (*scored).before)
+	best := topk.New(limit, scored.before)
 	var x reading
-	for i := range candidates {
-		slot := slots[i]
-		best.Add(scored{slot, m.rows[slot].Position, composite.Score(x.of(m, slot), &candidates[i], now)})
+	for i, slot := range slots {
+		score := composite.Score(x.of(m, slot), relevance[i], now)
+		best.Add(scored{slot, candidates[i].Position, score, relevance[i]})
 	}
-	return m.rowIDs(best)
+	var leaders []Leader
+	for _, s := range best.Ranked() {
+		leaders = append(leaders, Leader{m.rows[s.slot].RowID, s.relevance})
+	}
+	return leaders
 }
 
 // candidates returns what the rows say that match and pass, and their slots.
-func (m *Mirror) candidates(composite *memory.Composite, query *memory.Query, passes func(uint32) bool) (readings []memory.Reading, slots []uint32) {
+func (m *Mirror) candidates(composite *memory.Composite, query *memory.Query, cosines map[int64]float64, passes func(uint32) bool) (readings []memory.Reading, slots []uint32) {
 	tokens := composite.Tokens()
-	if len(tokens) == 0 {
-		for slot := range m.rows {
-			if passes(uint32(slot)) {
-				readings = append(readings, memory.Reading{Length: int(m.rows[slot].length)})
-				slots = append(slots, uint32(slot))
-			}
-		}
-		return readings, slots
-	}
 	counts := m.counting()
 	defer m.done(counts)
 	frequencies := m.frequencies(counts, tokens, query.ExactWords)
+	matching := len(counts.found)
+	if len(tokens) == 0 {
+		matching = len(m.rows)
+	}
+	readings, slots = make([]memory.Reading, 0, matching), make([]uint32, 0, matching)
+	add := func(slot uint32, frequency []int) {
+		if !passes(slot) {
+			return
+		}
+		r := &m.rows[slot]
+		cosine, vector := cosines[r.RowID]
+		readings = append(readings, memory.Reading{
+			Position: r.Position, Frequency: frequency, Length: int(r.length), Vector: vector, Cosine: cosine,
+		})
+		slots = append(slots, slot)
+	}
+	if len(tokens) == 0 {
+		for slot := range m.rows {
+			add(uint32(slot), nil)
+		}
+		return readings, slots
+	}
 	for i := range counts.found {
-		slot := counts.found[i].slot
-		if passes(slot) {
-			own := frequencies[i*len(tokens) : (i+1)*len(tokens)]
-			readings = append(readings, memory.Reading{Frequency: own, Length: int(m.rows[slot].length)})
-			slots = append(slots, slot)
+		add(counts.found[i].slot, frequencies[i*len(tokens):(i+1)*len(tokens)])
+	}
+	for rowID := range cosines {
+		if slot, ok := m.slots[rowID]; ok && !counts.has(slot) {
+			add(slot, nil)
 		}
 	}
 	return readings, slots

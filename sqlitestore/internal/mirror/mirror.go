@@ -58,6 +58,7 @@ type Mirror struct {
 	speakers   map[string][]uint32 // agents by the terms of their speaker
 	order      order
 
+	limits  limits
 	size    int
 	scratch sync.Pool // of *scratch
 }
@@ -90,6 +91,8 @@ func New() *Mirror {
 		slots:    make(map[int64]uint32),
 		words:    newWords(),
 		speakers: make(map[string][]uint32),
+		limits:   defaultLimits(),
+		order:    order{few: 256},
 	}
 	m.scratch.New = func() any { return new(scratch) }
 	return m
@@ -276,7 +279,7 @@ type scratch struct {
 type found struct {
 	slot   uint32
 	last   int32 // 1 + the latest word that was counted
-	weight int32 // of all words counted
+	weight int32 // of the words counted
 	tag    bool
 	held   uint64 // a bit for each term
 }

@@ -12,6 +12,7 @@ import (
 type order struct {
 	sorted []placed
 	loose  []uint32
+	few    int // loose slots that never matter
 }
 
 // placed is a slot with the relevance by which it was sorted.
@@ -41,8 +42,7 @@ func (o *order) loosen(rows []row, slot uint32) {
 
 // settle sorts anew if many rows are loose.
 func (o *order) settle(rows []row) {
-	const few = 256
-	if len(o.loose) <= max(few, len(o.sorted)/128) {
+	if len(o.loose) <= max(o.few, len(o.sorted)/128) {
 		return
 	}
 	o.sorted, o.loose = o.sorted[:0], o.loose[:0]

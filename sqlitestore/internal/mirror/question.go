@@ -34,7 +34,7 @@ func (m *Mirror) Question(question *memory.Question, query *memory.Query, sees S
 	question.Weigh(m.seen(sees, whole), holders)
 
 	passes := m.passing(query.Filter, sees, now)
-	best := topk.New(question.Pool(), (*scored).before)
+	best := topk.New(question.Pool(), scored.before)
 	var x reading
 	for i := range counts.found {
 		f := &counts.found[i]
@@ -45,9 +45,14 @@ func (m *Mirror) Question(question *memory.Question, query *memory.Query, sees S
 		if best.Full() && question.Bound(weights) < best.Worst().score || !passes(f.slot) {
 			continue
 		}
-		best.Add(scored{f.slot, m.rows[f.slot].Position, question.Score(x.of(m, f.slot), weights, now)})
+		score := question.Score(x.of(m, f.slot), weights, now)
+		best.Add(scored{slot: f.slot, position: m.rows[f.slot].Position, score: score})
 	}
-	return m.rowIDs(best)
+	var rowIDs []int64
+	for _, s := range best.Ranked() {
+		rowIDs = append(rowIDs, m.rows[s.slot].RowID)
+	}
+	return rowIDs
 }
 
 // holders calls visit with the slots that hold a term, in several lists.

@@ -15,7 +15,7 @@ type Best[T any] struct {
 
 // New returns a Best of up to limit values; before reports whether a comes
 // before b in the result, and must tell any two of them apart.
-func New[T any](limit int, before func(a, b *T) bool) *Best[T] {
+func New[T any](limit int, before func(a, b T) bool) *Best[T] {
 	return &Best[T]{limit: limit, heap: worstFirst[T]{before: before}}
 }
 
@@ -24,7 +24,7 @@ func (b *Best[T]) Add(value T) {
 	switch {
 	case len(b.heap.values) < b.limit:
 		heap.Push(&b.heap, value)
-	case b.limit > 0 && b.heap.before(&value, &b.heap.values[0]):
+	case b.limit > 0 && b.heap.before(value, b.heap.values[0]):
 		b.heap.values[0] = value
 		heap.Fix(&b.heap, 0)
 	}
@@ -43,9 +43,9 @@ func (b *Best[T]) Clear() { b.heap.values = b.heap.values[:0] }
 func (b *Best[T]) Ranked() []T {
 	slices.SortFunc(b.heap.values, func(x, y T) int {
 		switch {
-		case b.heap.before(&x, &y):
+		case b.heap.before(x, y):
 			return -1
-		case b.heap.before(&y, &x):
+		case b.heap.before(y, x):
 			return 1
 		}
 		return 0
@@ -56,11 +56,11 @@ func (b *Best[T]) Ranked() []T {
 // worstFirst is a heap with the value to push out first at the top.
 type worstFirst[T any] struct {
 	values []T
-	before func(a, b *T) bool
+	before func(a, b T) bool
 }
 
 func (h *worstFirst[T]) Len() int           { return len(h.values) }
-func (h *worstFirst[T]) Less(i, j int) bool { return h.before(&h.values[j], &h.values[i]) }
+func (h *worstFirst[T]) Less(i, j int) bool { return h.before(h.values[j], h.values[i]) }
 func (h *worstFirst[T]) Swap(i, j int)      { h.values[i], h.values[j] = h.values[j], h.values[i] }
 func (h *worstFirst[T]) Push(x any)         { h.values = append(h.values, x.(T)) }
 func (h *worstFirst[T]) Pop() any {

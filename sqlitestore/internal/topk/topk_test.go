@@ -14,7 +14,7 @@ import (
 // TestBest compares with sorting everything.
 func TestBest(t *testing.T) {
 	type item struct{ Score, Place int }
-	before := func(a, b *item) bool { return a.Score > b.Score || a.Score == b.Score && a.Place < b.Place }
+	before := func(a, b item) bool { return a.Score > b.Score || a.Score == b.Score && a.Place < b.Place }
 	rapid.Check(t, func(t *rapid.T) {
 		scores := rapid.SliceOf(rapid.IntRange(0, 5)).Draw(t, "scores")
 		limit := rapid.IntRange(0, 8).Draw(t, "limit")
