@@ -87,6 +87,9 @@ type writeTx struct {
 	loose   looseWords
 	// lastPosition is the end of insertion order; 0 until endOfOrder.
 	lastPosition int64
+
+	changes int       // calls of bump
+	touched []touched // by those of them that count accesses
 }
 
 // write is the one gate through which every change of every process passes.
@@ -190,12 +193,16 @@ func (d *database) transact(ctx context.Context, conn *connection, change func(*
 		return explain(d.path, err)
 	}
 	committed = true
+	if w.changes > 0 && w.changes == len(w.touched) {
+		d.mirroring.takeOver(w.version, w.touched)
+	}
 	return nil
 }
 
 // bump gives the store a new version, once a transaction, and returns it.
 // Every statement that changes an entry is preceded by it.
 func (w *writeTx) bump() (int64, error) {
+	w.changes++
 	if w.version != 0 {
 		return w.version, nil
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
+	"github.com/loopmem/loopmem/memory"
 	"github.com/loopmem/loopmem/sqlitestore/internal/mirror"
 )
 
@@ -27,6 +28,7 @@ type mirroring struct {
 	mu      sync.RWMutex // guards what follows, and the mirror's content
 	mirror  *mirror.Mirror
 	version int64 // of the store
+	recent  recent
 }
 
 func newMirroring() *mirroring {
@@ -129,9 +131,40 @@ func (d *database) advance(t *tx, now standing) error {
 	done, err := g.catchUp(t, now)
 	if err != nil || !done || d.tooLarge(g.mirror) || g.mirror.Worn() {
 		g.mirror = nil
+		g.recent.forgetAll()
 		g.queries.Store(0)
 	}
 	return err
+}
+
+// touched is a row after a recall has counted an access of it.
+type touched struct {
+	rowID, position int64
+	entry           memory.Entry // nothing but its state
+	sum             int64
+}
+
+// takeOver brings a write of this process into the mirror that has done
+// nothing but count accesses, unless the mirror has or needs more than that.
+// Every recall makes such a write.
+func (g *mirroring) takeOver(version int64, rows []touched) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.mirror == nil || g.version != version-1 {
+		return
+	}
+	for i := range rows {
+		g.mirror.SetState(mirrored(rows[i].rowID, rows[i].position, &rows[i].entry))
+		g.recent.touch(&rows[i])
+	}
+	g.version = version
+}
+
+func mirrored(rowID, position int64, e *memory.Entry) mirror.State {
+	return mirror.State{
+		RowID: rowID, Position: position, CreatedAt: nanos(e.CreatedAt), StrengthBase: nanos(e.StrengthBase()),
+		Strength: e.Strength, Relevance: e.Relevance,
+	}
 }
 
 // catchUp brings the changes into the mirror, or reports that there are too
@@ -146,8 +179,21 @@ func (g *mirroring) catchUp(t *tx, now standing) (done bool, err error) {
 	}
 	for _, rowID := range gone {
 		g.mirror.Remove(rowID)
+		g.recent.forget(rowID)
 	}
-	err = t.mirror(g.mirror, g.version, latestChanges)
+	read := 0
+	err = t.eachMirrored(g.version, func(s mirror.State, c *mirror.Content) error {
+		if read++; read > latestChanges {
+			return errEnough
+		}
+		g.recent.forget(s.RowID)
+		if c == nil {
+			g.mirror.SetState(s)
+		} else {
+			g.mirror.Put(s, c)
+		}
+		return nil
+	})
 	if err == errEnough {
 		return false, nil
 	}
@@ -222,10 +268,9 @@ func (s *Store) Warm(ctx context.Context) error {
 // it is too large.
 func (d *database) newMirror(t *tx) (*mirror.Mirror, error) {
 	m := mirror.New()
-	const checked = 1000 // rows between two looks at the size
-	err := t.eachMirrored(0, func(read int, s mirror.State, c *mirror.Content) error {
+	err := t.eachMirrored(0, func(s mirror.State, c *mirror.Content) error {
 		m.Put(s, c)
-		if read%checked == 0 && d.tooLarge(m) {
+		if d.tooLarge(m) {
 			return errEnough
 		}
 		return nil
@@ -249,26 +294,9 @@ func (d *database) tooLarge(m *mirror.Mirror) bool {
 	return true
 }
 
-// mirror brings the rows into the mirror that have changed since a version, or
-// fails with errEnough if they are more than limit.
-func (t *tx) mirror(m *mirror.Mirror, since int64, limit int) error {
-	return t.eachMirrored(since, func(read int, s mirror.State, c *mirror.Content) error {
-		switch {
-		case read > limit:
-			return errEnough
-		case c == nil:
-			m.SetState(s)
-		default:
-			m.Put(s, c)
-		}
-		return nil
-	})
-}
-
 // eachMirrored calls visit for every row that has changed since a version, in
-// any order, with its content where that has changed too. It counts the rows.
-func (t *tx) eachMirrored(since int64, visit func(read int, s mirror.State, c *mirror.Content) error) error {
-	read := 0
+// any order, with its content where that has changed too.
+func (t *tx) eachMirrored(since int64, visit func(s mirror.State, c *mirror.Content) error) error {
 	return t.each(func(rows *sqlx.Rows) error {
 		var s mirror.State
 		var version int64
@@ -280,9 +308,8 @@ func (t *tx) eachMirrored(since int64, visit func(read int, s mirror.State, c *m
 		if err != nil {
 			return err
 		}
-		read++
 		if version <= since {
-			return visit(read, s, nil)
+			return visit(s, nil)
 		}
 		c.Memory = *text
 		var errs [2]error
@@ -291,7 +318,7 @@ func (t *tx) eachMirrored(since int64, visit func(read int, s mirror.State, c *m
 		if err := errors.Join(errs[:]...); err != nil {
 			return err
 		}
-		return visit(read, s, &c)
+		return visit(s, &c)
 	}, `
 		SELECT s.row_id, s.position, s.created_at, s.strength_base, s.strength, s.relevance, e.version,
 		       e.importance, e.memory_type, e.confidentiality, e.agent, e.category,

@@ -172,13 +172,15 @@ func (w *writeTx) touchRow(t touch) error {
 	if err != nil {
 		return err
 	}
+	sum := stateSum(t.rowID, now.Position, &e)
+	w.touched = append(w.touched, touched{t.rowID, now.Position, e, sum})
 	// What stays as it is, is not named: SQLite would write its indexes anew.
 	_, err = w.exec(`
 		UPDATE entry_state
 		SET version = ?, checksum = ?, strength = ?, zero_signs = ?, access_count = ?,
 		    last_accessed = ?, strength_base = ?, fade = ?
 		WHERE row_id = ?`,
-		version, stateSum(t.rowID, now.Position, &e), e.Strength, zeroSigns(&e), int64(e.AccessCount),
+		version, sum, e.Strength, zeroSigns(&e), int64(e.AccessCount),
 		optionalNanos(e.LastAccessed), nanos(e.StrengthBase()), fadeOf(&e), t.rowID)
 	return err
 }

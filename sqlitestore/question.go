@@ -20,7 +20,7 @@ func (r *recall) question(now time.Time) ([]memory.Hit, error) {
 	q := r.query.Question()
 	if n := len(q.Terms()); r.mirror != nil && 0 < n && n <= mirror.MaxTerms && r.query.Limit > 0 && len(r.query.Embedding) == 0 {
 		leading := r.mirror.Question(q, r.query, r.scope.Contains, r.scope.Whole(), now)
-		candidates, err := r.read(r.rowsByID(leading, r.where))
+		candidates, err := r.read(r.rowsOf(r.tx, r.mirror, leading))
 		if err != nil {
 			return nil, err
 		}

@@ -83,7 +83,7 @@ func (r *recall) composite(now time.Time) ([]memory.Hit, error) {
 	for i := range leaders {
 		rowIDs[i] = leaders[i].RowID
 	}
-	candidates, err := r.read(r.rowsByID(rowIDs, condition{}))
+	candidates, err := r.read(r.rowsOf(r.tx, r.mirror, rowIDs))
 	if err != nil {
 		return nil, err
 	}

@@ -39,7 +39,7 @@ func (s *Store) Retrieve(ctx context.Context, query string, limit int) ([]memory
 		if ranked, err = r.answer(m, limit); err != nil {
 			return err
 		}
-		rows, err = r.fetch(ranked)
+		rows, err = s.fetch(t, m, ranked)
 		return err
 	})
 	if err != nil {
@@ -379,13 +379,13 @@ func (r *retrieval) nextLower(relevance float32) (lower float32, err error) {
 	return lower, err
 }
 
-// fetch reads the entries of the result.
-func (r *retrieval) fetch(ranked []mirror.Match) (map[int64]row, error) {
+// fetch reads the rows of the result.
+func (d *database) fetch(t *tx, m *mirror.Mirror, ranked []mirror.Match) (map[int64]row, error) {
 	ids := make([]int64, len(ranked))
 	for i := range ranked {
 		ids[i] = ranked[i].RowID
 	}
-	found, err := r.rowsByID(ids, condition{})
+	found, err := d.rowsOf(t, m, ids)
 	rows := make(map[int64]row, len(found))
 	for _, row := range found {
 		rows[row.rowID] = row
