@@ -33,6 +33,7 @@ var roles = map[string]func(c *childProcess) error{
 	"count": (*childProcess).count,
 	"open":  (*childProcess).open,
 	"idle":  (*childProcess).idle,
+	"obey":  (*childProcess).obey,
 
 	"restore": (*childProcess).restore,
 }
