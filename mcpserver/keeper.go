@@ -33,6 +33,12 @@ type opening struct {
 	err   error
 }
 
+// openError means that there was no store to do anything with.
+type openError struct{ err error }
+
+func (e *openError) Error() string { return e.err.Error() }
+func (e *openError) Unwrap() error { return e.err }
+
 func newKeeper(source Source, log *slog.Logger) *keeper {
 	k := &keeper{source: source, open: source.Open, log: log}
 	k.ctx, k.cancel = context.WithCancel(context.Background())
@@ -52,7 +58,7 @@ func (k *keeper) use(ctx context.Context, do func(memory.Backend) error) error {
 	}
 	if o.err != nil {
 		k.drop(o)
-		return o.err
+		return &openError{o.err}
 	}
 	if err = k.source.Check(); err == nil {
 		err = do(o.store)

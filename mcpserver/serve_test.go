@@ -2,8 +2,10 @@ package mcpserver_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -303,6 +305,26 @@ func TestServe_opensAgain(t *testing.T) {
 	}
 	if opened != 4 {
 		t.Errorf("opened %d times, want 4: twice in vain, once to lose it, once for good", opened)
+	}
+}
+
+// What cannot be opened is not for a model to mend.
+func TestServe_cannotOpen(t *testing.T) {
+	for name, test := range map[string]struct {
+		err     error
+		options mcpserver.Options
+		want    string
+	}{
+		"busy":         {memory.ErrBusy, mcpserver.Options{}, "repeat the call in a moment"},
+		"damaged":      {errors.New("damaged"), mcpserver.Options{}, "damaged; nothing was done: tell the user"},
+		"nothing yet":  {fs.ErrNotExist, mcpserver.Options{ReadOnly: true}, "nothing is remembered yet"},
+		"no such disk": {fs.ErrNotExist, mcpserver.Options{}, "tell the user"},
+	} {
+		s := newSource(t)
+		s.open = func(context.Context) (memory.Backend, error) { return nil, test.err }
+		if text := connect(t, s, test.options).refused("memory_recall", nil); !strings.Contains(text, test.want) {
+			t.Errorf("%s: it says %q, want it to say %q", name, text, test.want)
+		}
 	}
 }
 

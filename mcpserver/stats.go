@@ -40,6 +40,14 @@ func (d described) text() string {
 	if d.LastConsolidated != nil {
 		fmt.Fprintf(&b, "Last consolidated %s.\n", d.LastConsolidated.Format(time.RFC3339))
 	}
+	fmt.Fprintf(&b, "This client sees entries up to the level %s", d.MaxConfidentiality)
+	if d.Agent != "" {
+		fmt.Fprintf(&b, ", stores as the agent %s", quoted(d.Agent))
+	}
+	if d.ReadOnly {
+		b.WriteString(", and may only read")
+	}
+	b.WriteString(".\n")
 	return b.String()
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"strings"
 
@@ -103,6 +104,12 @@ func (s *Server) advise(err error) error {
 		if errors.Is(err, a.class) {
 			return fmt.Errorf("%w; %s", err, a.advice)
 		}
+	}
+	if _, ok := errors.AsType[*openError](err); ok {
+		if s.options.ReadOnly && errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("%w; nothing is remembered yet, and this client may only read: another one has to store first", err)
+		}
+		return fmt.Errorf("%w; nothing was done: tell the user, who can mend that, and then repeat the call", err)
 	}
 	if s.source.Lost(err) {
 		return fmt.Errorf("%w; nothing of this call is stored there: repeat it, the file is opened anew", err)

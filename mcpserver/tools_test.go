@@ -331,6 +331,9 @@ func TestOptions_readOnly(t *testing.T) {
 	if n := len(c.recall(nil).Entries); n != 1 {
 		t.Errorf("recalled %d entries, want 1", n)
 	}
+	if text := c.must("memory_stats", nil, nil).text; !strings.Contains(text, "may only read") {
+		t.Errorf("memory_stats does not say that this client may only read:\n%s", text)
+	}
 }
 
 func TestOptions_scope(t *testing.T) {
