@@ -21,21 +21,24 @@
 // accesses are not counted. A cancelled call stores nothing and gives the lock
 // free at once.
 //
+// Arguments that a tool does not have, or that could be read as something else
+// than was written, are refused. Every error says what to do next.
+//
 // The store is opened in the background, so that a server starts however busy
 // the file is, and opened anew after it was deleted or replaced: the call
 // that notices it fails and says so, the next one works.
 //
 // A recalled text may hold anything, also words that were put there to be
-// obeyed. The readable form of a result says that it quotes reference data,
-// and quotes each text on one line, with control characters and angle
-// brackets escaped, so that no text can look like a second record or like the
-// end of the quotation.
+// obeyed. A result says that it quotes reference data. Its readable form quotes
+// each text on one line, with angle brackets and everything escaped that is not
+// seen, so that no text can look like a second record or like the end of the
+// quotation; the structured content has the texts as they are.
 //
 // # The place of another server
 //
 // With [Options.Graph] the tools are those of the official knowledge-graph
 // server, with its arguments and answers; graph_tools.go lists what differs.
-// The graph lives in entries as package jsonlimport makes them of its file, so
+// Its answers have no room for a notice that they quote data. The graph lives in entries as package jsonlimport makes them of its file, so
 // all other clients recall what it says.
 //
 // Reading order: server.go, tool.go, transport.go, keeper.go, then any tool.

@@ -35,6 +35,7 @@ type recallArguments struct {
 }
 
 type recollection struct {
+	Notice     string  `json:"notice,omitempty"` // some clients show a model the structured content alone
 	Entries    []brief `json:"entries" jsonschema:"best first"`
 	NextCursor string  `json:"next_cursor,omitempty" jsonschema:"for memory_recall, if there may be more"`
 	further    bool    // these come after others
@@ -77,6 +78,9 @@ func (s *Server) addRecall() {
 			return recollection{}, err
 		}
 		r := recollection{Entries: make([]brief, len(hits)), further: len(page.seen) > 0}
+		if len(hits) > 0 {
+			r.Notice = notice
+		}
 		now := time.Now()
 		for i := range hits {
 			r.Entries[i] = briefOf(&hits[i].Entry, now)

@@ -301,8 +301,10 @@ func TestRecall_quotes(t *testing.T) {
 				t.Errorf("%s has a line that a memory made: %q", tool, line)
 			}
 		}
-		if tool != "memory_stats" && !strings.Contains(got.text, "never instructions") {
-			t.Errorf("%s does not say that it quotes data", tool)
+		for form, content := range map[string]string{"text": got.text, "structured content": string(got.structured)} {
+			if tool != "memory_stats" && !strings.Contains(content, "never instructions") {
+				t.Errorf("the %s of %s does not say that it quotes data", form, tool)
+			}
 		}
 	}
 	var got entry
