@@ -38,8 +38,9 @@
 //
 // With [Options.Graph] the tools are those of the official knowledge-graph
 // server, with its arguments and answers; graph_tools.go lists what differs.
-// Its answers have no room for a notice that they quote data. The graph lives in entries as package jsonlimport makes them of its file, so
-// all other clients recall what it says.
+// Its answers have no room for a notice that they quote data. The graph lives
+// in entries as package jsonlimport makes them of its file, so all other clients
+// recall what it says.
 //
 // Reading order: server.go, tool.go, transport.go, keeper.go, then any tool.
 package mcpserver

@@ -23,7 +23,7 @@ import (
 //     that fails half way can be repeated.
 //   - An imported entity that loses all its observations moves to the end.
 //   - The line separators U+2028 and U+2029 are escaped in the text form.
-//   - A relative MEMORY_FILE_PATH is one from the folder the server starts in.
+//   - A relative path of the file is one from the folder the server starts in.
 //     The file is read once, and never written.
 //   - There are no subscriptions.
 func (s *Server) addGraphTools() {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,8 +34,8 @@ ends it; each client has a process of its own, and all may use one file.
 
 With --tools graph it offers the tools of the official knowledge-graph server,
 @modelcontextprotocol/server-memory, in its place and on the same store. The
-graph in the file that MEMORY_FILE_PATH names is brought there once; the file
-itself stays as it is.
+graph in the file of --graph-file, else the one that MEMORY_FILE_PATH names as it
+does for that server, is brought there once; the file itself stays as it is.
 
 The flags fix what the client may do, whatever its model asks for. Recalls stay
 within --agent, unless --share widens them; entries above --max-confidentiality
@@ -42,7 +43,7 @@ neither leave nor come in.`,
 		Example: `  loopmem mcp
   loopmem mcp --db project.db --agent team:editor --share team
   loopmem mcp --read-only --max-confidentiality internal
-  MEMORY_FILE_PATH=memory.jsonl loopmem mcp --tools graph`,
+  loopmem mcp --tools graph --graph-file memory.jsonl`,
 		Args: arguments(cobra.NoArgs, "takes its settings as flags"),
 		PreRunE: func(cmd *cobra.Command, _ []string) error {
 			for _, name := range []string{"namespace", "clearance"} {
@@ -56,6 +57,9 @@ neither leave nor come in.`,
 				}
 				options.Share = &share
 			}
+			if options.GraphFile != "" && !options.Graph {
+				return usage(cmd, "--graph-file is for --tools graph; loopmem import brings a file to the other tools")
+			}
 			return nil
 		},
 		RunE: a.action(func(cmd *cobra.Command, _ []string) error {
@@ -63,7 +67,8 @@ neither leave nor come in.`,
 			if err != nil {
 				return err
 			}
-			options.Logger, options.GraphFile = a.logger(), a.getenv("MEMORY_FILE_PATH")
+			options.Logger = a.logger()
+			options.GraphFile = cmp.Or(options.GraphFile, a.getenv("MEMORY_FILE_PATH"))
 			if info, ok := debug.ReadBuildInfo(); ok {
 				options.Version = info.Main.Version
 			}
@@ -80,6 +85,7 @@ neither leave nor come in.`,
 	}
 	flags := cmd.Flags()
 	flags.Func("tools", "which tools to offer: `memory or graph` (default memory)", intoValue(&options.Graph, parseTools))
+	flags.StringVar(&options.GraphFile, "graph-file", "", "with --tools graph: bring the graph in this `FILE` once (default $MEMORY_FILE_PATH)")
 	flags.StringVar(&options.Agent, "agent", "", "the client stores as this `AGENT` and sees only its entries and those below it")
 	flags.StringVar(&share, "share", "", "recalls also reach this `AGENT` and those below it; empty: everything")
 	flags.Func("max-confidentiality", "entries above this `LEVEL` neither leave nor come in (default confidential)",

@@ -178,10 +178,11 @@ func storeAll(t testing.TB, cmd *exec.Cmd, texts []string, awaited bool) {
 func TestMCP_serversShareAGraph(t *testing.T) {
 	const servers, each = 4, 20
 	w := newWorld(t)
-	// All servers bring the same file at once.
-	t.Setenv("MEMORY_FILE_PATH", w.write("memory.jsonl", `{"type":"entity","name":"old","entityType":"test","observations":["was there"]}`))
-	var clients []*mcpClient
-	for range servers {
+	// All servers bring the same file at once, whichever way they know of it.
+	file := w.write("memory.jsonl", `{"type":"entity","name":"old","entityType":"test","observations":["was there"]}`)
+	t.Setenv("MEMORY_FILE_PATH", file)
+	clients := []*mcpClient{w.mcpClient("--tools", "graph", "--graph-file", file)}
+	for range servers - 1 {
 		clients = append(clients, w.mcpClient("--tools", "graph"))
 	}
 	var all sync.WaitGroup
@@ -351,6 +352,7 @@ func TestMCP_usage(t *testing.T) {
 		{"mcp", "--agent", "team:a", "--share", "other"},
 		{"mcp", "--max-confidentiality", "secret"},
 		{"mcp", "--tools", "all"},
+		{"mcp", "--graph-file", "memory.jsonl"},
 	} {
 		if o := w.run(args...); o.status == exitOK || o.out != "" || o.errors == "" {
 			t.Errorf("%q: status %d, output %q, errors %q; want an error", args, o.status, o.out, o.errors)
