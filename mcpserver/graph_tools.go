@@ -17,6 +17,8 @@ import (
 // its names and with its arguments and results. What differs:
 //
 //   - An entity or relation that comes twice in one call is created once.
+//   - Calls that create one name with two types at the same moment create two
+//     entities; there, one call would undo the other.
 //   - Arguments that the schema does not have are refused, and what is wrong
 //     with a call is said in other words.
 //   - A call that deletes several things removes them one after the other; one
