@@ -52,6 +52,10 @@ func (t *trial) assist(ctx context.Context, work func(*assistant) operation) (s 
 	if err != nil {
 		return s, a.explain(err)
 	}
+	// The first call waits until the store is open.
+	if _, err := a.call(ctx, "memory_stats", nil); err != nil {
+		return s, errors.Join(a.explain(err), a.Close())
+	}
 	op := work(a)
 	calls := 0
 	do := op.do
