@@ -56,7 +56,16 @@ func steadyID(n int) uuid.UUID {
 // counterID is the entry in which all processes count.
 var counterID = uuid.NewSHA1(uuid.NameSpaceOID, []byte("counter"))
 
-func counterText(n int) string { return fmt.Sprintf("counted to %d", n) }
+// counted is the word that only the counter has.
+const counted = "counted"
+
+func counterText(n int) string { return fmt.Sprintf("%s to %d", counted, n) }
+
+// countedIn reads the number in a counter's text.
+func countedIn(text string) (n int, err error) {
+	_, err = fmt.Sscanf(text, counted+" to %d", &n)
+	return n, err
+}
 
 // Most entries are from the future, where nothing fades yet. The others have
 // long faded, and go with the next pass unless they were accessed.

@@ -53,8 +53,11 @@ type event struct {
 
 	Outcome outcome     `json:"outcome,omitempty"` // of the end
 	Error   string      `json:"error,omitempty"`
-	Hits    []uuid.UUID `json:"hits,omitempty"` // whose accesses are to be counted
-	At      int64       `json:"at,omitempty"`   // not after the access, in nanoseconds
+	Hits    []uuid.UUID `json:"hits,omitempty"`    // whose accesses are to be counted
+	At      int64       `json:"at,omitempty"`      // not after the access, in nanoseconds
+	Counted *int        `json:"counted,omitempty"` // what the counter said, or was made to say
+	Sought  int         `json:"sought,omitempty"`  // the call of the same process that stored what was looked for
+	Found   bool        `json:"found,omitempty"`   // that it was there
 }
 
 // recorder appends to the history.

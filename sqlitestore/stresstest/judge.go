@@ -41,6 +41,7 @@ func judge(ctx context.Context, database string, h *history) (faults []string, e
 	v.failures()
 	v.contents(end)
 	v.counter(end)
+	v.sights()
 	v.links(end)
 
 	// What was retrieved counts with the next pass.
@@ -168,6 +169,53 @@ func (v *verdict) counter(end state) {
 		}
 	}
 	v.fault("the counter says %q after %d to %d increments", text, acknowledged, possible)
+}
+
+// sights makes sure that queries saw what was acknowledged before they began:
+// of the counter, whichever process had counted, and of what their own process
+// had stored.
+func (v *verdict) sights() {
+	writes := v.about()
+	for _, q := range v.calls {
+		if !q.certain() || q.Kind != retrieving && q.Kind != recalling {
+			continue
+		}
+		if q.Counted != nil {
+			if least := v.countedBefore(q.begin); *q.Counted < least {
+				v.fault("%s of process %d (call %d) saw the counter at %d, which had been at %d",
+					q.Kind, q.Process, q.Call, *q.Counted, least)
+			}
+		}
+		stored := v.byKey[[2]int{q.Process, q.Sought}]
+		if q.Sought == 0 || q.Found || stored == nil || !stored.certain() {
+			continue
+		}
+		if !v.mayHaveGone(stored, q.end, writes[q.IDs[0]]) {
+			v.fault("%s of process %d (call %d) did not see entry %s, which it had stored", q.Kind, q.Process, q.Call, q.IDs[0])
+		}
+	}
+}
+
+// countedBefore is the number to which the counter had come before a line.
+func (v *verdict) countedBefore(line int) (most int) {
+	for _, c := range v.calls {
+		if c.Kind == counting && c.certain() && c.end < line {
+			most = max(most, *c.Counted)
+		}
+	}
+	return most
+}
+
+// mayHaveGone reports whether something else may have replaced or removed
+// what was stored before the line: another write of its id, or a pass over all
+// entries.
+func (v *verdict) mayHaveGone(stored *call, line int, writes []*call) bool {
+	meanwhile := func(c *call) bool {
+		return c != stored && c.possible() && c.begin < line && c.end > stored.begin
+	}
+	return slices.ContainsFunc(writes, meanwhile) || slices.ContainsFunc(v.calls, func(c *call) bool {
+		return (c.Kind == consolidating || c.Kind == pruning) && meanwhile(c)
+	})
 }
 
 // links makes sure that links which were acknowledged are there, both ways.

@@ -122,7 +122,7 @@ func behave(t *testing.T, p *play) {
 		_, err := w.store.Forget(ctx, other)
 		return err
 	}, other)
-	step(counting, func(*event) error { return w.count(ctx) }, counterID)
+	step(counting, func(e *event) error { return w.count(ctx, e) }, counterID)
 	pair := []uuid.UUID{steadyID(0), steadyID(1)}
 	step(linking, func(*event) error { return w.store.Link(ctx, pair[0], pair[1]) }, pair...)
 	step(recalling, func(e *event) error { return w.recall(ctx, e) })
@@ -132,6 +132,53 @@ func behave(t *testing.T, p *play) {
 		return err
 	})
 	step(closing, func(*event) error { return w.store.Close() })
+}
+
+// TestJudgeSights shows the judge what queries saw.
+func TestJudgeSights(t *testing.T) {
+	id := poolID(1)
+	for name, c := range map[string]struct {
+		history []call
+		want    string // within the only fault; none if empty
+	}{
+		"the counter as it was": {[]call{
+			{event{Call: 1, Kind: counting, Outcome: done, Counted: new(1)}, 1, 2},
+			{event{Call: 2, Kind: counting, Outcome: done, Counted: new(2)}, 3, 6},
+			{event{Call: 3, Kind: retrieving, Outcome: done, Counted: new(1)}, 4, 5},
+		}, ""},
+		"an old counter": {[]call{
+			{event{Call: 1, Kind: counting, Outcome: done, Counted: new(1)}, 1, 2},
+			{event{Call: 2, Kind: recalling, Outcome: done, Counted: new(0)}, 3, 4},
+		}, "saw the counter at 0, which had been at 1"},
+		"missing": {[]call{
+			{event{Call: 1, Kind: storing, Outcome: done, IDs: []uuid.UUID{id}}, 1, 2},
+			{event{Call: 2, Kind: recalling, Outcome: done, IDs: []uuid.UUID{id}, Sought: 1}, 3, 4},
+		}, "did not see entry"},
+		"perhaps replaced": {[]call{
+			{event{Call: 1, Kind: storing, Outcome: done, IDs: []uuid.UUID{id}}, 1, 2},
+			{event{Call: 2, Kind: recalling, Outcome: done, IDs: []uuid.UUID{id}, Sought: 1}, 4, 5},
+			{event{Process: 2, Call: 1, Kind: storing, IDs: []uuid.UUID{id}}, 3, never},
+		}, ""},
+		"perhaps merged": {[]call{
+			{event{Call: 1, Kind: storing, Outcome: done, IDs: []uuid.UUID{id}}, 2, 3},
+			{event{Call: 2, Kind: recalling, Outcome: done, IDs: []uuid.UUID{id}, Sought: 1}, 4, 6},
+			{event{Process: 2, Call: 1, Kind: consolidating, Outcome: done}, 1, 5},
+		}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := verdict{history: &history{byKey: make(map[[2]int]*call)}}
+			for i := range c.history {
+				one := &c.history[i]
+				v.calls = append(v.calls, one)
+				v.byKey[[2]int{one.Process, one.Call}] = one
+			}
+			v.sights()
+			got := strings.Join(v.faults, "\n")
+			if c.want == "" && got != "" || len(v.faults) > 1 || !strings.Contains(got, c.want) {
+				t.Errorf("the judge says %q, want %q", got, c.want)
+			}
+		})
+	}
 }
 
 // TestHistoryTorn reads a history into which a process has died.

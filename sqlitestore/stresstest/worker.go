@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -60,7 +61,10 @@ func work(ctx context.Context) error {
 	if w.recorder, err = newRecorder(os.Getenv(workerHistory)); err != nil {
 		return err
 	}
-	w.store, err = sqlitestore.Open(ctx, os.Getenv(workerDatabase), sqlitestore.Options{BusyTimeout: busyTimeout})
+	w.store, err = sqlitestore.Open(ctx, os.Getenv(workerDatabase), sqlitestore.Options{
+		BusyTimeout: busyTimeout,
+		MirrorAfter: 1 + w.rand.IntN(16), // few live long enough for the default
+	})
 	if err != nil {
 		return err
 	}
@@ -121,8 +125,7 @@ func (w *worker) act(ctx context.Context) error {
 	id := w.anyID()
 	switch n := w.rand.IntN(100); {
 	case n < 25:
-		s := w.next(false)
-		return w.do(storing, []uuid.UUID{id}, func(*event) error { return w.store.Store(ctx, written(s, id)) })
+		return w.storeOne(ctx, id)
 	case n < 35:
 		return w.importSome(ctx)
 	case n < 50:
@@ -132,7 +135,7 @@ func (w *worker) act(ctx context.Context) error {
 			return err
 		})
 	case n < 55:
-		return w.do(counting, []uuid.UUID{counterID}, func(*event) error { return w.count(ctx) })
+		return w.do(counting, []uuid.UUID{counterID}, func(e *event) error { return w.count(ctx, e) })
 	case n < 61:
 		return w.do(forgetting, []uuid.UUID{id}, func(*event) error {
 			_, err := w.store.Forget(ctx, id)
@@ -162,6 +165,28 @@ func (w *worker) act(ctx context.Context) error {
 	}
 }
 
+// storeOne stores an entry, and at times looks for it at once.
+func (w *worker) storeOne(ctx context.Context, id uuid.UUID) error {
+	s := w.next(false)
+	err := w.do(storing, []uuid.UUID{id}, func(*event) error { return w.store.Store(ctx, written(s, id)) })
+	if err != nil || w.rand.IntN(3) > 0 {
+		return err
+	}
+	return w.do(recalling, []uuid.UUID{id}, func(e *event) error { return w.seek(ctx, e, s) })
+}
+
+// seek looks for what the process has stored under the stamp.
+func (w *worker) seek(ctx context.Context, e *event, s stamp) error {
+	e.At, e.Sought = time.Now().UnixNano(), s.Call
+	result, err := w.store.Recall(ctx, memory.Query{Text: s.String(), ExactWords: true})
+	for i := range result.Hits {
+		found := &result.Hits[i].Entry
+		e.Found = e.Found || strings.HasPrefix(found.Memory, s.String()+" ")
+		err = errors.Join(err, w.read(e, found))
+	}
+	return err
+}
+
 // importSome stores a batch and keeps what exists.
 func (w *worker) importSome(ctx context.Context) error {
 	s := w.next(false)
@@ -181,16 +206,17 @@ func (w *worker) importSome(ctx context.Context) error {
 }
 
 // count adds one to the counter, by reading, changing and writing.
-func (w *worker) count(ctx context.Context) error {
+func (w *worker) count(ctx context.Context, e *event) error {
 	record, err := w.store.Get(ctx, counterID)
 	if err != nil {
 		return err
 	}
-	var n int
-	if _, err := fmt.Sscanf(record.Entry.Memory, counterText(0)[:len(counterText(0))-1]+"%d", &n); err != nil {
+	n, err := countedIn(record.Entry.Memory)
+	if err != nil {
 		return err
 	}
 	text := counterText(n + 1)
+	e.Counted = new(n + 1)
 	_, err = w.store.Update(ctx, counterID, memory.Change{Memory: &text, IfVersion: record.Version})
 	return err
 }
@@ -208,43 +234,59 @@ func (w *worker) link(ctx context.Context) error {
 	return w.do(linking, ids, func(*event) error { return w.store.Link(ctx, ids[0], ids[1]) })
 }
 
-// phrase is something to look for: the steady entries, or anything.
+// phrase is something to look for: the steady entries, the counter, or
+// anything.
 func (w *worker) phrase() string {
-	if w.rand.IntN(2) == 0 {
+	switch w.rand.IntN(8) {
+	case 0, 1, 2, 3:
 		return fmt.Sprintf("steady %d", w.rand.IntN(steadies))
+	case 4:
+		return counted
 	}
 	return vocabulary[w.rand.IntN(len(vocabulary))]
 }
 
 func (w *worker) retrieve(ctx context.Context, e *event) error {
 	e.At = time.Now().UnixNano()
-	matches, err := w.store.Retrieve(ctx, w.phrase(), 1+w.rand.IntN(8))
+	phrase := w.phrase()
+	matches, err := w.store.Retrieve(ctx, phrase, 1+w.rand.IntN(8))
 	for i := range matches {
 		if matches[i].Matched {
 			err = errors.Join(err, w.read(e, &matches[i].Entry))
 		}
 	}
-	return err
+	return errors.Join(err, w.missed(e, phrase))
 }
 
 func (w *worker) recall(ctx context.Context, e *event) error {
 	e.At = time.Now().UnixNano()
 	query := memory.Query{Text: w.phrase(), Limit: 1 + w.rand.IntN(8), ExactWords: w.rand.IntN(2) == 0}
-	if w.rand.IntN(3) == 0 {
+	if w.rand.IntN(3) == 0 && query.Text != counted { // or it might not be among the first
 		query.Embedding = []float32{w.rand.Float32(), w.rand.Float32(), w.rand.Float32(), w.rand.Float32()}
 	}
 	result, err := w.store.Recall(ctx, query)
 	for i := range result.Hits {
 		err = errors.Join(err, w.read(e, &result.Hits[i].Entry))
 	}
-	return err
+	return errors.Join(err, w.missed(e, query.Text))
 }
 
-// read looks at an entry of an answer, and notes the access of those whose
-// accesses are counted by the judge.
+// missed is the error that the counter was looked for in vain: nothing else
+// has its word.
+func (w *worker) missed(e *event, phrase string) error {
+	if phrase == counted && e.Counted == nil {
+		return errors.New("the counter was not found")
+	}
+	return nil
+}
+
+// read looks at an entry of an answer, and notes what the judge can check: what
+// the counter says, and the accesses of those that are only read.
 func (w *worker) read(e *event, entry *memory.Entry) error {
 	if entry.ID == counterID {
-		return nil
+		n, err := countedIn(entry.Memory)
+		e.Counted = &n
+		return err
 	}
 	if entry.Pinned {
 		e.Hits = append(e.Hits, entry.ID)
