@@ -144,7 +144,11 @@ func (s *Store) Restore(ctx context.Context, id uuid.UUID) (entry memory.Entry, 
 // returns how many entries there were. What Forget says of the bytes holds here
 // too.
 func (s *Store) PurgeArchive(ctx context.Context, age time.Duration) (purged int, err error) {
-	err = s.write(ctx, func(w *writeTx) error {
+	if err := s.enter(); err != nil {
+		return 0, fmt.Errorf("purge the archive: %w", err)
+	}
+	defer s.leave()
+	err = s.pass(ctx, s.options.BusyTimeout, func(w *writeTx) error {
 		rows, entries, err := s.archived(w.tx, uuid.Nil)
 		if err != nil {
 			return err
@@ -161,7 +165,7 @@ func (s *Store) PurgeArchive(ctx context.Context, age time.Duration) (purged int
 	if err != nil {
 		return 0, fmt.Errorf("purge the archive: %w", err)
 	}
-	s.emptyLog(ctx)
+	s.emptyLog(ctx, s.options.BusyTimeout)
 	return purged, nil
 }
 

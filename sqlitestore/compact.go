@@ -21,14 +21,14 @@ const patience = 100 * time.Millisecond
 
 // emptyLog takes the write-ahead log into the file and cuts it to nothing,
 // unless a reader holds an old state open. Then the next writes of this
-// process try it again, and at last Close.
-func (d *database) emptyLog(ctx context.Context) {
+// process try it again, and at last Close. It is for calls that have entered.
+func (d *database) emptyLog(ctx context.Context, timeout time.Duration) {
 	if d.identity == nil {
 		return // in memory
 	}
 	// What was forgotten is gone, whether the caller still waits or not.
 	ctx = context.WithoutCancel(ctx)
-	err := d.lineUp(ctx, d.options.BusyTimeout, func(_ context.Context, conn *connection) (bool, error) {
+	err := d.lineUp(ctx, timeout, func(_ context.Context, conn *connection) (bool, error) {
 		wait := patience
 		if d.unscrubbed {
 			wait = 0 // the reader that was in the way may well be a loop around this call

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"database/sql"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
@@ -91,6 +92,39 @@ func TestForgetLeavesNoByte(t *testing.T) {
 	}
 	if problems, err := s.Check(t.Context()); err != nil || len(problems) > 0 {
 		t.Errorf("after Compact: %v %v", problems, err)
+	}
+}
+
+// TestForgetWhileClosing closes the store in the middle of a Forget, which must
+// be done with all of it nonetheless.
+func TestForgetWhileClosing(t *testing.T) {
+	folder := t.TempDir()
+	path := filepath.Join(folder, "memory.db")
+	var log bytes.Buffer
+	s := mustOpen(t, path, Options{}, memory.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+	e := secretive(rand.New(rand.NewPCG(1, 1)), 1)
+	if err := s.Store(t.Context(), e); err != nil {
+		t.Fatal(err)
+	}
+	mustLen(t, mustOpen(t, path, Options{}), 1) // and keeps the log from going with the last Close
+	closed := make(chan error, 1)
+	s.fault.set(func(query string) error {
+		if query == "COMMIT" {
+			go func() { closed <- s.Close() }()
+			for s.enter() == nil {
+				s.leave() // until Close has begun
+			}
+		}
+		return nil
+	})
+	if found, err := s.Forget(t.Context(), e.ID); !found || err != nil {
+		t.Errorf("Forget gave %v and %v", found, err)
+	}
+	if err := <-closed; err != nil {
+		t.Errorf("Close gave %v", err)
+	}
+	if names := filesWith(t, folder, secret(1)); len(names) > 0 || log.Len() > 0 {
+		t.Errorf("the text is left in %v; the log: %s", names, &log)
 	}
 }
 

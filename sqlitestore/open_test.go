@@ -504,6 +504,31 @@ func TestCloseCounts(t *testing.T) {
 	}
 }
 
+// TestCloseWhileBusy closes a store that owes book-keeping while another process
+// holds the lock: it gives up sooner than a write would, and says what is lost.
+func TestCloseWhileBusy(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "memory.db")
+	const timeout = time.Minute
+	s := mustOpen(t, path, Options{BusyTimeout: timeout}, memory.WithEntries(fixture(1)))
+	err := mustOpen(t, path, Options{}).write(t.Context(), func(*writeTx) error {
+		if _, err := s.Retrieve(t.Context(), "vault", 1); err != nil {
+			t.Error(err)
+		}
+		begin := time.Now()
+		err := s.Close()
+		if !errors.Is(err, memory.ErrBusy) || !strings.Contains(err.Error(), path) {
+			t.Errorf("Close gave %v, want ErrBusy with the path", err)
+		}
+		if took := time.Since(begin); took > timeout/2 {
+			t.Errorf("Close took %v", took)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestEntriesLoop uses the store in every way inside of loops over it: more
 // loops at once than there are readers, one in the other, and Close.
 func TestEntriesLoop(t *testing.T) {

@@ -65,6 +65,8 @@ const (
 	// deferAfter is how long the book-keeping of a Recall waits for the write
 	// lock before it is put off.
 	deferAfter = 100 * time.Millisecond
+	// closePatience is how long Close waits for the write lock at most.
+	closePatience = 2 * time.Second
 	// stampDelay is how long access stamps wait for company; the contract
 	// allows 250 ms.
 	stampDelay = 100 * time.Millisecond

@@ -19,6 +19,10 @@ type pending struct {
 	scheduled *time.Timer // the next write for its own sake, or nil
 	closed    bool
 	writing   sync.WaitGroup // such a write that has begun
+
+	// stopped ends the wait of such a write: Close waits in its own way.
+	stopped context.Context
+	stop    context.CancelFunc
 }
 
 // backlog is a portion of book-keeping.
@@ -45,7 +49,11 @@ func (b *backlog) apply(rowID int64, e *memory.Entry) {
 
 func (b *backlog) empty() bool { return len(b.stamps) == 0 && len(b.touches) == 0 }
 
-func newPending() *pending { return &pending{work: backlog{stamps: make(map[int64]time.Time)}} }
+func newPending() *pending {
+	p := &pending{work: backlog{stamps: make(map[int64]time.Time)}}
+	p.stopped, p.stop = context.WithCancel(context.Background())
+	return p
+}
 
 // take hands the backlog over to a write.
 func (p *pending) take() backlog {
@@ -109,6 +117,7 @@ func (p *pending) add(work backlog, flush func()) {
 // close stops the writes for their own sake, waits for one that runs, and
 // reports whether anything is left to write.
 func (p *pending) close() bool {
+	p.stop()
 	p.mu.Lock()
 	p.closed = true
 	if p.scheduled != nil && p.scheduled.Stop() {
@@ -124,8 +133,8 @@ func (p *pending) close() bool {
 // putOff adds to the backlog of this process.
 func (d *database) putOff(work backlog) {
 	d.pending.add(work, func() {
-		err := d.pass(context.Background(), d.options.BusyTimeout, func(*writeTx) error { return nil })
-		if err != nil {
+		err := d.pass(d.pending.stopped, d.options.BusyTimeout, func(*writeTx) error { return nil })
+		if err != nil && d.pending.stopped.Err() == nil {
 			d.settings.Logger.Warn("accesses are not counted yet", "database", d.path, "error", err)
 		}
 	})

@@ -63,7 +63,9 @@ func (s *Store) In(scope memory.Scope) memory.Backend {
 
 // Close writes what was put off and closes the file. Calls that are running
 // are waited for, later ones fail with [memory.ErrClosed]. The error tells
-// whether access book-keeping was lost; entries never are.
+// whether access book-keeping was lost; entries never are. Where another
+// process holds the write lock, Close waits for it no longer than two seconds,
+// nor than [Options.BusyTimeout]: a program that is told to end should.
 func (s *Store) Close() error {
 	d := s.database
 	d.mu.Lock()
@@ -77,8 +79,9 @@ func (s *Store) Close() error {
 	d.running.Wait()
 
 	var errs []error
+	timeout := min(closePatience, d.options.BusyTimeout)
 	if d.pending.close() {
-		err := d.pass(context.Background(), d.options.BusyTimeout, func(*writeTx) error { return nil })
+		err := d.pass(context.Background(), timeout, func(*writeTx) error { return nil })
 		if err != nil {
 			errs = append(errs, fmt.Errorf("count the latest accesses: %w", err))
 		}
@@ -86,7 +89,7 @@ func (s *Store) Close() error {
 	errs = append(errs, d.readers.close())
 	if d.writer != d.readers {
 		if d.unscrubbed {
-			d.emptyLog(context.Background())
+			d.emptyLog(context.Background(), timeout)
 		}
 		errs = append(errs, d.writer.close())
 	}

@@ -281,9 +281,20 @@ const forgetAtOnce = 100
 // ForgetAll forgets many entries, some at a time, and returns the ids of those
 // that were there; also after an error.
 func (s *Store) ForgetAll(ctx context.Context, ids []uuid.UUID) (forgotten []uuid.UUID, err error) {
+	// One call throughout: Close must not come between the forgetting and the
+	// emptying of the log.
+	if err := s.enter(); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	defer func() {
+		if err == nil || len(forgotten) > 0 {
+			s.emptyLog(ctx, s.options.BusyTimeout)
+		}
+	}()
 	for some := range slices.Chunk(ids, forgetAtOnce) {
 		var gone []uuid.UUID
-		err := s.write(ctx, func(w *writeTx) error {
+		err := s.pass(ctx, s.options.BusyTimeout, func(w *writeTx) error {
 			for _, id := range some {
 				found, err := s.forget(w, id)
 				if err != nil {
@@ -300,7 +311,6 @@ func (s *Store) ForgetAll(ctx context.Context, ids []uuid.UUID) (forgotten []uui
 		}
 		forgotten = append(forgotten, gone...)
 	}
-	s.emptyLog(ctx)
 	return forgotten, nil
 }
 
