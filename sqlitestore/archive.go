@@ -101,6 +101,16 @@ func (s *Store) archived(t *tx, id uuid.UUID) (rows []archivedRow, entries []Arc
 	return rows, entries, nil
 }
 
+// countArchived counts what the archive has within the scope.
+func (s *Store) countArchived(t *tx) (n int, err error) {
+	if s.scope.Whole() {
+		err = t.get(&n, `SELECT count(*) FROM archive`)
+		return n, err
+	}
+	_, entries, err := s.archived(t, uuid.Nil)
+	return len(entries), err
+}
+
 // Archive lists what can be restored, the latest first.
 func (s *Store) Archive(ctx context.Context) (entries []Archived, err error) {
 	err = s.view(ctx, func(t *tx) error {
@@ -115,7 +125,8 @@ func (s *Store) Archive(ctx context.Context) (entries []Archived, err error) {
 
 // Restore puts the entry of that id back, in its latest archived form, at the
 // end of insertion order. It counts as accessed now, or the next
-// consolidation might take it out again. An id that the archive does not have
+// consolidation might take it out again; without its embedding if the model
+// that the store is bound to cannot have made that. An id that the archive does not have
 // is [memory.ErrNotFound], one that the store has again [memory.ErrConflict].
 func (s *Store) Restore(ctx context.Context, id uuid.UUID) (entry memory.Entry, err error) {
 	err = s.write(ctx, func(w *writeTx) error {
@@ -128,6 +139,9 @@ func (s *Store) Restore(ctx context.Context, id uuid.UUID) (entry memory.Entry, 
 		}
 		entry = found[0].Entry
 		entry.LastAccessed = &w.now
+		if err := w.dropMisfit(&entry); err != nil {
+			return err
+		}
 		var result memory.BatchResult
 		if err := w.put(s.scope, &entry, memory.Fail, &result); err != nil {
 			return err

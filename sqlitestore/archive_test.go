@@ -162,3 +162,39 @@ func TestConsolidateIfOlder(t *testing.T) {
 		t.Errorf("a pass over a part ran: %v (%v)", ran, err)
 	}
 }
+
+// TestArchiveEmbeddings changes the model while entries are in the archive: what
+// comes back must not bring a vector of the old one along.
+func TestArchiveEmbeddings(t *testing.T) {
+	s, _ := openArchiving(t)
+	twin, faded := fixture(3).ID, fixture(6).ID
+	if err := s.BindEmbeddingModel(t.Context(), fixtureModel); err != nil {
+		t.Fatal(err)
+	}
+	if e, err := s.Restore(t.Context(), faded); err != nil || len(e.Embedding) != fixtureModel.Dimensions {
+		t.Errorf("Restore gave the embedding %v (%v), of the model that is bound", e.Embedding, err)
+	}
+	if err := s.DropEmbeddings(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if e := mustArchive(t, s, twin)[0].Entry; len(e.Embedding) > 0 {
+		t.Errorf("the archive keeps the embedding %v", e.Embedding)
+	}
+	if e, err := s.Restore(t.Context(), twin); err != nil || len(e.Embedding) > 0 {
+		t.Errorf("Restore gave the embedding %v (%v), of a model that was dropped", e.Embedding, err)
+	}
+}
+
+// TestArchiveMisfit archives before a model is bound that has other dimensions.
+func TestArchiveMisfit(t *testing.T) {
+	s, _ := openArchiving(t)
+	if _, err := s.Forget(t.Context(), fixture(2).ID); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.BindEmbeddingModel(t.Context(), memory.Model{Name: "wide", Dimensions: 3}); err != nil {
+		t.Fatal(err)
+	}
+	if e, err := s.Restore(t.Context(), fixture(6).ID); err != nil || len(e.Embedding) > 0 {
+		t.Errorf("Restore gave the embedding %v (%v), which the model cannot have made", e.Embedding, err)
+	}
+}

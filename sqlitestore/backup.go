@@ -27,6 +27,15 @@ type BackupOptions struct {
 	// all bytes to copy. It should return soon: the snapshot that is copied
 	// keeps the write-ahead log from being emptied.
 	Progress func(done, total int64)
+
+	// BusyTimeout is how long a restore waits for writers of the database that
+	// it replaces to be done; 0 means 10 seconds. It does not wait for
+	// processes to close it.
+	BusyTimeout time.Duration
+}
+
+func (o BackupOptions) busyTimeout() time.Duration {
+	return Options{BusyTimeout: o.BusyTimeout}.withDefaults().BusyTimeout
 }
 
 // Backup copies the whole store to a new file while others go on writing. The
@@ -57,22 +66,22 @@ func (s *Store) backupTo(ctx context.Context, dest string, options BackupOptions
 	if err := mayPlace(dest, options.Overwrite); err != nil {
 		return err
 	}
-	temp, err := temporary(dest)
+	temp, err := newTemporary(dest)
 	if err != nil {
 		return err
 	}
-	defer removeDatabase(temp)
-	err = s.viewFresh(ctx, func(t *tx) error { return t.copyTo(temp, options.Progress) })
+	defer temp.remove()
+	err = s.viewFresh(ctx, func(t *tx) error { return t.copyTo(temp.path, options.Progress) })
 	if err != nil {
 		return err
 	}
-	if err := sound(ctx, temp); err != nil {
+	if err := sound(ctx, temp.path); err != nil {
 		return err
 	}
 	if err := mayPlace(dest, options.Overwrite); err != nil {
 		return err
 	}
-	return atomicfile.Place(temp, dest)
+	return atomicfile.Place(temp.path, dest)
 }
 
 // mayPlace refuses to put a database where there is one in use, or a file
@@ -96,22 +105,6 @@ func mayPlace(dest string, overwrite bool) error {
 		}
 	}
 	return nil
-}
-
-// temporary makes a new, empty file beside the one at path.
-func temporary(path string) (string, error) {
-	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*.tmp") // mode 0600
-	if err != nil {
-		return "", err
-	}
-	return file.Name(), file.Close()
-}
-
-// removeDatabase removes a database file that nobody uses with its side files.
-func removeDatabase(path string) {
-	for _, side := range []string{"", "-wal", "-shm", "-journal", ".lock"} {
-		_ = os.Remove(path + side)
-	}
 }
 
 // pagesAtOnce is how much of a database is copied between two looks at the
@@ -179,7 +172,7 @@ func refuse(path string, problems []Problem) error {
 // the place of the one at path, and returns the name under which the replaced
 // file is kept, or "" if there was none. Either all of it happens or nothing.
 //
-// It fails with [memory.ErrBusy] while any process has the file at path open.
+// It fails with [ErrInUse] while any process has the file at path open.
 // Only where that file is damaged so much that SQLite cannot tell is that not
 // noticed; a process that still has it open then gets [ErrReplaced] when it
 // writes. A backup that is damaged or of a newer version is refused.
@@ -207,24 +200,24 @@ func restore(ctx context.Context, target, backup string, options BackupOptions) 
 	if err := os.MkdirAll(filepath.Dir(target), 0o700); err != nil {
 		return "", err
 	}
-	temp, err := temporary(target)
+	temp, err := newTemporary(target)
 	if err != nil {
 		return "", err
 	}
-	defer removeDatabase(temp)
+	defer temp.remove()
 	err = look(ctx, backup, func(t *tx) error {
 		if err := t.acceptable(backup); err != nil {
 			return err
 		}
-		return t.copyTo(temp, options.Progress)
+		return t.copyTo(temp.path, options.Progress)
 	})
 	if err != nil {
 		return "", err
 	}
-	if err := modernize(ctx, temp); err != nil {
+	if err := modernize(ctx, temp.path); err != nil {
 		return "", err
 	}
-	return exchange(ctx, target, temp)
+	return exchange(ctx, target, temp.path, options.busyTimeout())
 }
 
 // acceptable refuses a file that Open would refuse, or that holds nothing.
@@ -254,8 +247,8 @@ func modernize(ctx context.Context, path string) (err error) {
 
 // exchange puts temp in the place of target, while no process has that open
 // and none can open it.
-func exchange(ctx context.Context, target, temp string) (replaced string, err error) {
-	wait, cancel := context.WithTimeout(ctx, defaultBusyTimeout)
+func exchange(ctx context.Context, target, temp string, timeout time.Duration) (replaced string, err error) {
+	wait, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	queue := newQueue(target + ".lock")
 	if err := queue.enter(wait); err != nil {
@@ -310,7 +303,7 @@ func seize(ctx context.Context, path string) (release func(), err error) {
 		connections.release(conn, false)
 	}
 	if err = explain(path, err); errors.Is(err, memory.ErrBusy) {
-		return nil, errors.Join(fmt.Errorf("%w; end the programs that use it first", err), connections.close())
+		return nil, errors.Join(fileError(ErrInUse, path, nil), connections.close())
 	}
 	if ctx.Err() != nil {
 		return nil, errors.Join(ctx.Err(), connections.close())

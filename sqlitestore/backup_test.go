@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/loopmem/loopmem/memory"
 )
@@ -134,7 +135,7 @@ func TestRestore(t *testing.T) {
 	if err := errors.Join(s.Store(t.Context(), fixture(1)), s.Backup(t.Context(), backup, BackupOptions{}), s.Store(t.Context(), fixture(2))); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := RestoreBackup(t.Context(), path, backup, BackupOptions{}); !errors.Is(err, memory.ErrBusy) {
+	if _, err := RestoreBackup(t.Context(), path, backup, BackupOptions{}); !errors.Is(err, ErrInUse) || !errors.Is(err, memory.ErrBusy) {
 		t.Errorf("restored over a store in use: %v", err)
 	}
 	mustHave(t, s, 1, 2)
@@ -159,6 +160,33 @@ func TestRestore(t *testing.T) {
 	again, err := RestoreBackup(t.Context(), filepath.Join(folder, "new", "memory.db"), backup, BackupOptions{})
 	if again != "" || err != nil {
 		t.Errorf("restored to where nothing was: %q, %v", again, err)
+	}
+}
+
+// TestRestoreBusy has another process write: a restore waits as long as it is
+// told to.
+func TestRestoreBusy(t *testing.T) {
+	folder := t.TempDir()
+	path, backup := filepath.Join(folder, "memory.db"), filepath.Join(folder, "backup.db")
+	mustMake(t, path, 1)
+	mustMake(t, backup, 2)
+	other := newQueue(path + ".lock")
+	if err := other.enter(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	begin := time.Now()
+	_, err := RestoreBackup(t.Context(), path, backup, BackupOptions{BusyTimeout: time.Millisecond})
+	if !errors.Is(err, memory.ErrBusy) || errors.Is(err, ErrInUse) || !strings.Contains(err.Error(), path) {
+		t.Errorf("RestoreBackup gave %v, want ErrBusy with the path", err)
+	}
+	if took := time.Since(begin); took > defaultBusyTimeout {
+		t.Errorf("it took %v", took)
+	}
+	if err := other.leave(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := RestoreBackup(t.Context(), path, backup, BackupOptions{}); err != nil {
+		t.Error(err)
 	}
 }
 

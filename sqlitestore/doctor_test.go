@@ -111,8 +111,6 @@ func TestRepairIndexes(t *testing.T) {
 	}
 }
 
-// TestRepairSalvages destroys a page in the middle of the table of entries
-// and one entry's text.
 // TestRepairNewer leaves alone what it may not know all of.
 func TestRepairNewer(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "memory.db")
@@ -123,10 +121,13 @@ func TestRepairNewer(t *testing.T) {
 	}
 }
 
+// TestRepairSalvages destroys a page in the middle of the table of entries
+// and one entry's text.
 func TestRepairSalvages(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "memory.db")
 	mustMakeMany(t, path, 200)
-	mustExec(t, path, `UPDATE entry SET memory = 'Another text.' WHERE row_id = 3; DELETE FROM entry_state WHERE row_id = 5`)
+	mustExec(t, path, `UPDATE entry SET memory = 'Another text.' WHERE row_id = 3; DELETE FROM entry_state WHERE row_id = 5;
+		INSERT OR REPLACE INTO access_stamp (row_id, accessed_at) VALUES (7, 1772366400000000000), (8, 9000000000000000000)`)
 	content := files(t, filepath.Dir(path))["memory.db"]
 	at := strings.Index(string(content), "The 100th text")
 	if at < 0 {
@@ -152,7 +153,11 @@ func TestRepairSalvages(t *testing.T) {
 	if _, err := RestoreBackup(t.Context(), path, r.Salvaged, BackupOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	mustLen(t, mustOpen(t, path, Options{}), r.Entries)
+	s := mustOpen(t, path, Options{})
+	mustLen(t, s, r.Entries)
+	if stats, err := s.Stats(t.Context()); stats.PendingStamps != 1 || err != nil {
+		t.Errorf("%d stamps were salvaged (%v), want the one that can be true", stats.PendingStamps, err)
+	}
 }
 
 // mustMakeMany is mustMake with longer texts, so that every table has several

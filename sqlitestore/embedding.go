@@ -104,6 +104,15 @@ func (w *writeTx) fitModel(entries ...memory.Entry) error {
 	return nil
 }
 
+// dropMisfit takes away an embedding that fitModel would refuse.
+func (w *writeTx) dropMisfit(e *memory.Entry) error {
+	bound, err := w.boundModel()
+	if err == nil && bound.Fits(e.Embedding) != nil {
+		e.Embedding = nil
+	}
+	return err
+}
+
 // Unembedded implements [memory.EmbeddingStore].
 func (s *Store) Unembedded(ctx context.Context) (ids []uuid.UUID, err error) {
 	missing := where("NOT EXISTS (SELECT 1 FROM embedding AS v WHERE v.row_id = e.row_id)").and(within(s.scope))
@@ -149,8 +158,10 @@ func (s *Store) SetEmbeddings(ctx context.Context, model memory.Model, embedding
 // write in between.
 const dropAtOnce = 500
 
-// DropEmbeddings implements [memory.EmbeddingStore]. The last of its
-// transactions finds no embedding any more and unbinds the model.
+// DropEmbeddings implements [memory.EmbeddingStore]. The archive loses its
+// embeddings too: one that is restored later would be compared with those of
+// another model. The last of the transactions finds no embedding any more and
+// unbinds the model.
 func (s *Store) DropEmbeddings(ctx context.Context) error {
 	for more := true; more; {
 		err := s.write(ctx, func(w *writeTx) (err error) {
@@ -181,11 +192,41 @@ func (w *writeTx) dropSomeEmbeddings() (found bool, err error) {
 	if len(rows) > 0 {
 		return true, nil
 	}
+	if found, err = w.dropArchivedEmbeddings(); found || err != nil {
+		return found, err
+	}
 	if _, err := w.bump(); err != nil {
 		return false, err
 	}
 	_, err = w.exec(`UPDATE store SET embedding_model = NULL, embedding_dimensions = NULL`)
 	return false, err
+}
+
+// dropArchivedEmbeddings does the same with a portion of the archive. What is
+// damaged there is not to look sound afterwards.
+func (w *writeTx) dropArchivedEmbeddings() (found bool, err error) {
+	var rows []archivedRow
+	// Within a string of JSON, the quotes would be escaped.
+	err = w.collect(&rows, selectArchived+`WHERE instr(entry, ',"embedding":[') > 0 LIMIT ?`, dropAtOnce)
+	if err != nil {
+		return false, err
+	}
+	for i := range rows {
+		r := &rows[i]
+		a, err := r.decode()
+		if err != nil {
+			return false, err
+		}
+		if r.sum() != r.Checksum {
+			return false, fmt.Errorf("%w: archived entry %d is not what was archived", ErrCorrupt, r.ArchiveID)
+		}
+		a.Entry.Embedding = nil
+		r.Entry = string(a.Entry.AppendJSON(nil))
+		if _, err := w.exec(`UPDATE archive SET entry = ?, checksum = ? WHERE archive_id = ?`, r.Entry, r.sum(), r.ArchiveID); err != nil {
+			return false, err
+		}
+	}
+	return len(rows) > 0, nil
 }
 
 // replaceEmbedding is replaceContent for a change of the vector alone, of

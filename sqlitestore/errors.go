@@ -27,6 +27,9 @@ var (
 	// the store was open. The write that noticed it is not in the file that
 	// now has the name.
 	ErrReplaced = errors.New("database file was deleted or replaced while in use")
+	// ErrInUse means that processes have a file open that is to be replaced. It
+	// is a [memory.ErrBusy] for which waiting is not likely to help.
+	ErrInUse = fmt.Errorf("other processes have the database open: %w", memory.ErrBusy)
 	// ErrReadOnly means that the file or its folder does not allow writing.
 	ErrReadOnly = errors.New("database cannot be written")
 	// ErrDiskFull means that there was no room for the write.
@@ -40,6 +43,7 @@ var hints = map[error]string{
 	ErrNewerSchema: "update loopmem",
 	ErrCorrupt:     "restore a backup, or salvage what can still be read with loopmem doctor --repair",
 	ErrReplaced:    "open it again",
+	ErrInUse:       "end the programs that use it first",
 	ErrReadOnly:    "check the permissions of the file and of its folder",
 	ErrDiskFull:    "nothing was stored; free some space and repeat",
 }

@@ -82,6 +82,12 @@ var writeOperations = map[string]func(context.Context, *Store) error{
 			return err
 		})
 	},
+	"DropEmbeddings, of the archive": func(ctx context.Context, s *Store) error {
+		return s.write(ctx, func(w *writeTx) error {
+			_, err := w.dropArchivedEmbeddings()
+			return err
+		})
+	},
 	"book-keeping": func(ctx context.Context, s *Store) error {
 		return s.write(ctx, func(w *writeTx) error {
 			return w.applyPending(backlog{

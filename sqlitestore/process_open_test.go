@@ -3,6 +3,7 @@ package sqlitestore_test
 import (
 	"database/sql"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -137,5 +138,67 @@ func TestProcessKilledOpening(t *testing.T) {
 			t.Errorf("the next write: %v", err)
 		}
 		closeStore(t, s)
+	}
+}
+
+// TestTemporaryFiles kills processes in the middle of a copy. What they leave
+// is swept by the next copy in that folder, which leaves alone what is still in
+// the making, and what only looks like it.
+func TestTemporaryFiles(t *testing.T) {
+	for _, role := range []string{"back up slowly", "restore slowly"} {
+		t.Run(role, func(t *testing.T) {
+			folder := t.TempDir()
+			path := filepath.Join(folder, "memory.db")
+			s, err := sqlitestore.Open(t.Context(), path, sqlitestore.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer closeStore(t, s)
+			if err := s.Backup(t.Context(), path+".backup", sqlitestore.BackupOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			foreign := filepath.Join(folder, ".memory.db-1.tmp")
+			if err := os.WriteFile(foreign, nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			hidden := func() int {
+				names, err := filepath.Glob(filepath.Join(folder, ".*"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				return len(names) - 1 // the foreign one
+			}
+			children := startChildren(t, 2, role, path)
+			for _, c := range children {
+				c.tell()
+				if !c.output.Scan() || c.output.Text() != "copying" {
+					t.Fatalf("a child does not copy: %s", c.errors)
+				}
+			}
+			if err := children[0].cmd.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			children[0].cmd.Wait()
+			if n := hidden(); n != 4 {
+				t.Errorf("there are %d temporary files, want two of each process", n)
+			}
+			err = s.Backup(t.Context(), filepath.Join(folder, "another.db"), sqlitestore.BackupOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := hidden(); n != 2 {
+				t.Errorf("there are %d temporary files, want those of the process that lives", n)
+			}
+			children[1].tell()
+			if err := children[1].cmd.Wait(); err != nil {
+				t.Errorf("the other child: %v: %s", err, children[1].errors)
+			}
+			if n := hidden(); n != 0 {
+				t.Errorf("there are %d temporary files in the end", n)
+			}
+			if _, err := os.Stat(foreign); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }

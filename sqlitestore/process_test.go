@@ -36,6 +36,9 @@ var roles = map[string]func(c *childProcess) error{
 	"obey":  (*childProcess).obey,
 
 	"restore": (*childProcess).restore,
+
+	"back up slowly": (*childProcess).backUpSlowly,
+	"restore slowly": (*childProcess).restoreSlowly,
 }
 
 func TestMain(m *testing.M) {
@@ -52,11 +55,17 @@ func TestMain(m *testing.M) {
 // childProcess is the inside of a child.
 type childProcess struct{ path, name string }
 
-// start waits for the word of the parent, so that all children are at it at
-// the same time, and opens the store.
-func (c *childProcess) start() (*sqlitestore.Store, error) {
+// await waits for the word of the parent, so that all children are at it at the
+// same time.
+func (c *childProcess) await() error {
 	fmt.Println("ready")
-	if _, err := bufio.NewReader(os.Stdin).ReadString('\n'); err != nil {
+	_, err := bufio.NewReader(os.Stdin).ReadString('\n')
+	return err
+}
+
+// start waits for that word and opens the store.
+func (c *childProcess) start() (*sqlitestore.Store, error) {
+	if err := c.await(); err != nil {
 		return nil, err
 	}
 	return sqlitestore.Open(context.Background(), c.path, sqlitestore.Options{})
@@ -144,12 +153,39 @@ func (c *childProcess) idle() error {
 
 // restore puts a backup in the place of the store.
 func (c *childProcess) restore() error {
-	fmt.Println("ready")
-	if _, err := bufio.NewReader(os.Stdin).ReadString('\n'); err != nil {
+	if err := c.await(); err != nil {
 		return err
 	}
 	_, err := sqlitestore.RestoreBackup(context.Background(), c.path, c.path+".backup", sqlitestore.BackupOptions{})
 	return err
+}
+
+// backUpSlowly backs up the store and stops in the middle of it, until it is
+// told to go on.
+func (c *childProcess) backUpSlowly() error {
+	s, err := c.start()
+	if err != nil {
+		return err
+	}
+	err = s.Backup(context.Background(), c.path+".copy", slowly())
+	return errors.Join(err, s.Close())
+}
+
+// restoreSlowly does the same with a restore.
+func (c *childProcess) restoreSlowly() error {
+	if err := c.await(); err != nil {
+		return err
+	}
+	_, err := sqlitestore.RestoreBackup(context.Background(), c.path+".new", c.path+".backup", slowly())
+	return err
+}
+
+func slowly() sqlitestore.BackupOptions {
+	wait := sync.OnceFunc(func() {
+		fmt.Println("copying")
+		_, _ = bufio.NewReader(os.Stdin).ReadString('\n')
+	})
+	return sqlitestore.BackupOptions{Progress: func(int64, int64) { wait() }}
 }
 
 // child is the outside of one.

@@ -81,16 +81,16 @@ func (r *Repaired) salvage(ctx context.Context) (err error) {
 	if err != nil {
 		return fmt.Errorf("nothing can be read: %w", err)
 	}
-	temp, err := temporary(r.Before.Path)
+	temp, err := newTemporary(r.Before.Path)
 	if err != nil {
 		return err
 	}
-	defer removeDatabase(temp)
-	if err := r.fill(ctx, temp, &found); err != nil {
+	defer temp.remove()
+	if err := r.fill(ctx, temp.path, &found); err != nil {
 		return err
 	}
 	name := unusedName(r.Before.Path, "salvaged")
-	if err := atomicfile.Place(temp, name); err != nil {
+	if err := atomicfile.Place(temp.path, name); err != nil {
 		return err
 	}
 	r.Salvaged = name
@@ -114,6 +114,9 @@ func (r *Repaired) fill(ctx context.Context, path string, found *wreck) (err err
 			if err := r.keep(w, &found.rows[i]); err != nil {
 				return err
 			}
+			if err := w.stamp(found.rows[i].entry.ID, found.stamps[found.rows[i].rowID]); err != nil {
+				return err
+			}
 		}
 		for i := range found.archived {
 			a, err := found.archived[i].decode()
@@ -135,8 +138,8 @@ func (r *Repaired) fill(ctx context.Context, path string, found *wreck) (err err
 // keep stores a row that was salvaged, as far as it makes sense.
 func (r *Repaired) keep(w *writeTx, found *row) error {
 	e := &found.entry
-	if w.fitModel(*e) != nil {
-		e.Embedding = nil
+	if err := w.dropMisfit(e); err != nil {
+		return err
 	}
 	if e.Validate() != nil {
 		r.Unreadable++
@@ -153,10 +156,24 @@ func (r *Repaired) keep(w *writeTx, found *row) error {
 	return nil
 }
 
+// stamp notes an access of an entry, by Retrieve, unless the time is zero.
+func (w *writeTx) stamp(id uuid.UUID, at time.Time) error {
+	if at.IsZero() {
+		return nil
+	}
+	var rowID int64
+	found, err := w.find(&rowID, `SELECT row_id FROM entry WHERE id = ?`, id[:])
+	if err != nil || !found {
+		return err
+	}
+	return w.applyPending(backlog{stamps: map[int64]time.Time{rowID: at}})
+}
+
 // wreck is what can be read of a damaged file.
 type wreck struct {
 	model      memory.Model
-	rows       []row // in insertion order, as far as it is known
+	rows       []row               // in insertion order, as far as it is known
+	stamps     map[int64]time.Time // pending accesses by row
 	archived   []archivedRow
 	unreadable int
 }
@@ -211,6 +228,13 @@ func (k *wreck) read(t *tx) error {
 		}
 	}
 	slices.SortStableFunc(k.rows, func(a, b row) int { return cmp.Compare(a.position, b.position) })
+	k.stamps = make(map[int64]time.Time)
+	_ = t.each(func(rows *sqlx.Rows) error {
+		var rowID, at int64
+		err := rows.Scan(&rowID, &at)
+		k.stamps[rowID] = fromNanos(at)
+		return err
+	}, `SELECT row_id, accessed_at FROM access_stamp WHERE accessed_at BETWEEN 0 AND ?`, nanos(time.Now())) // they have no checksum
 	_ = t.each(func(rows *sqlx.Rows) error {
 		var a archivedRow
 		if err := rows.StructScan(&a); err != nil {

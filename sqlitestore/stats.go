@@ -13,8 +13,8 @@ import (
 	"github.com/loopmem/loopmem/memory"
 )
 
-// Stats describe a store at one moment. Counts are of what the handle sees,
-// sizes and the rest of the whole file.
+// Stats describe a store at one moment. Counts are of what the scope of the
+// handle covers, sizes and the rest are of the whole file.
 type Stats struct {
 	Entries    int            `json:"entries"`
 	ByCategory map[string]int `json:"by_category"`
@@ -23,7 +23,7 @@ type Stats struct {
 	// first are those below 0.1, the last those from 0.9 up to 1.
 	ByStrength    [10]int `json:"by_strength"`
 	PendingStamps int     `json:"pending_stamps"` // accesses that the next consolidation counts
-	Archived      int     `json:"archived"`       // entries that could be restored, of all scopes
+	Archived      int     `json:"archived"`       // entries that could be restored
 
 	Path             string     `json:"path"`
 	FileBytes        int64      `json:"file_bytes"`
@@ -39,23 +39,26 @@ func (s *Store) Stats(ctx context.Context) (stats Stats, err error) {
 	err = s.view(ctx, func(t *tx) error {
 		visible := within(s.scope)
 		var file struct {
-			Schema        int    `db:"user_version"`
-			Engine        string `db:"engine"`
-			Consolidated  *int64 `db:"last_consolidated"`
-			PendingStamps int    `db:"pending"`
-			Archived      int    `db:"archived"`
+			Schema       int    `db:"user_version"`
+			Engine       string `db:"engine"`
+			Consolidated *int64 `db:"last_consolidated"`
 		}
 		err := t.get(&file, `
-			SELECT user_version, sqlite_version() AS engine, last_consolidated,
-			       (SELECT count(*) FROM access_stamp) AS pending,
-			       (SELECT count(*) FROM archive) AS archived
+			SELECT user_version, sqlite_version() AS engine, last_consolidated
 			FROM store, pragma_user_version`)
 		if err != nil {
 			return err
 		}
 		stats.SchemaVersion, stats.SQLiteVersion = file.Schema, file.Engine
 		stats.LastConsolidated = fromOptionalNanos(file.Consolidated)
-		stats.PendingStamps, stats.Archived = file.PendingStamps, file.Archived
+		err = t.get(&stats.PendingStamps,
+			`SELECT count(*) FROM access_stamp JOIN entry AS e USING (row_id) `+visible.sql(), visible.args...)
+		if err != nil {
+			return err
+		}
+		if stats.Archived, err = s.countArchived(t); err != nil {
+			return err
+		}
 		stats.ByCategory, err = t.countBy("category", visible)
 		if err != nil {
 			return err

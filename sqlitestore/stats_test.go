@@ -37,3 +37,20 @@ func TestStatsByStrength(t *testing.T) {
 	now = now.Add(139 * time.Hour) // to half the strength, nearly
 	want(s, [10]int{0: 3, 2: 1, 4: 2, 9: 1})
 }
+
+// TestStatsOfScope counts within a scope what is beside the entries, too.
+func TestStatsOfScope(t *testing.T) {
+	s, _ := openArchiving(t)
+	if _, err := s.Retrieve(t.Context(), "vault", 1); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.write(t.Context(), func(*writeTx) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	for namespace, want := range map[string][3]int{"": {1, 1, 2}, "team": {1, 1, 1}, "other": {}} {
+		stats, err := s.In(memory.Scope{Namespace: namespace}).(*Store).Stats(t.Context())
+		if got := [3]int{stats.Entries, stats.PendingStamps, stats.Archived}; got != want || err != nil {
+			t.Errorf("in %q, Stats counts %v entries, stamps and archived (%v), want %v", namespace, got, err, want)
+		}
+	}
+}

@@ -107,7 +107,7 @@ another name, which is printed. No other program may have the database open.`,
 				return err
 			}
 			progress := a.progress(quiet)
-			options.Progress = copying(progress)
+			options.Progress, options.BusyTimeout = copying(progress), a.wait
 			replaced, err := sqlitestore.RestoreBackup(cmd.Context(), path, args[0], options)
 			progress.finish()
 			if err != nil {

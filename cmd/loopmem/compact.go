@@ -27,6 +27,7 @@ only used again, and empty the log. After it, no byte of what was forgotten is
 left in any of the files. Others wait with their writes meanwhile.`,
 		Example: `  loopmem compact`,
 		Args:    arguments(cobra.NoArgs, "takes no arguments"),
+		PreRunE: a.whole,
 		RunE: a.withStore(changing, databasesOnly(func(cmd *cobra.Command, store *sqlitestore.Store, args []string) error {
 			before, err := store.Stats(cmd.Context())
 			if err != nil {

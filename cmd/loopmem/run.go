@@ -15,6 +15,7 @@ import (
 
 	"github.com/loopmem/loopmem/jsonlimport"
 	"github.com/loopmem/loopmem/memory"
+	"github.com/loopmem/loopmem/sqlitestore"
 )
 
 // The exit statuses.
@@ -120,13 +121,18 @@ func advise(err error) error {
 		class  error
 		advice string
 	}{
+		{sqlitestore.ErrInUse, ""}, // waiting would not help
 		{memory.ErrBusy, "--busy-timeout makes it wait longer"},
 		{memory.ErrConflict, "look at it again with loopmem show, and decide anew"},
 		{memory.ErrNotFound, "loopmem list shows what there is, within --namespace and --clearance if given"},
 		{memory.ErrScope, "widen --namespace or --clearance, or name an --agent within them"},
 		{memory.ErrFull, "forget or unpin something"},
 	} {
-		if errors.Is(err, a.class) {
+		switch {
+		case !errors.Is(err, a.class):
+		case a.advice == "":
+			return err
+		default:
 			return fmt.Errorf("%w; %s", err, a.advice)
 		}
 	}

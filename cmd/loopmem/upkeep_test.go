@@ -68,7 +68,7 @@ func TestRestoreRefusesWhileOpen(t *testing.T) {
 	if err := other.Wait(); err != nil {
 		t.Error(err)
 	}
-	if o.status != exitError || !strings.Contains(o.errors, "end the programs that use it") {
+	if o.status != exitError || !strings.Contains(o.errors, "end the programs that use it") || strings.Contains(o.errors, "--busy-timeout") {
 		t.Errorf("restored while another process had it open: %+v", o)
 	}
 	w.must("restore", backup)
@@ -117,6 +117,9 @@ func TestForgetAndCompactLeaveNothing(t *testing.T) {
 		if strings.Contains(w.read(entry.Name()), "geheimnisvoll") {
 			t.Errorf("%s still has it", entry.Name())
 		}
+	}
+	if o := w.run("compact", "--namespace", "tg:1"); o.status != exitUsage || !strings.Contains(o.errors, "whole database") {
+		t.Errorf("compact of a part: %+v", o)
 	}
 	if sizes := w.object("compact"); sizes["bytes_after"].(float64) > sizes["bytes_before"].(float64) {
 		t.Errorf("compacted: %v", sizes)
