@@ -16,7 +16,7 @@ func clusters(entries []Survivor, threshold float32) [][]int {
 		e := &entries[i].Entry
 		key := mergeKey{e.Category, e.Agent, e.Confidentiality}
 		if heads[key] == nil {
-			heads[key] = &headIndex{threshold: threshold, holders: make(map[int32][]int)}
+			heads[key] = &headIndex{threshold: threshold, holders: make(map[int32][]holding)}
 		}
 		joins := -1
 		if len(words) > 0 {
@@ -82,23 +82,34 @@ func wordSets(entries []Survivor) [][]int32 {
 // headIndex holds the first members of the clusters that an entry may join.
 //
 // Comparing each entry with each of them takes a time that grows with the
-// square of their number. Prefix filtering (Chaudhuri et al., "A Primitive
-// Operator for Similarity Joins in Data Cleaning", 2006) finds the same pairs:
-// two sets that share at least the part t of each must, with their words in
-// one order, share one among the first n - ceil(t*n) + 1 of each. With the
-// rarest words first, few sets do.
+// square of their number. Two sets that are similar to the part t must share
+// t/(1+t) of the sum of their sizes, so that, with their words in one order,
+// they share one among the first n - ceil(t*n) + 1 of each (prefix filtering:
+// Chaudhuri et al., "A Primitive Operator for Similarity Joins in Data
+// Cleaning", 2006). With the rarest words first, few pairs do. Most of those
+// are ruled out by their sizes and by how many words are left behind the first
+// one shared (positional filtering: Xiao et al., "Efficient Similarity Joins
+// for Near Duplicate Detection", 2008). What remains is compared, and so the
+// same pairs are found.
 type headIndex struct {
 	threshold float32
 	heads     []head
-	joined    int             // calls of join
-	holders   map[int32][]int // heads with the word in their prefix, ascending
+	joined    int32               // calls of join
+	holders   map[int32][]holding // heads with the word in their prefix, ascending
 }
 
 // head is the first member of a cluster.
 type head struct {
 	words   []int32
 	cluster int
-	asked   int // number of the latest call that compared it
+	asked   int32 // number of the latest call that compared it
+}
+
+// holding says where a head has a word.
+type holding struct {
+	head int32
+	size int32 // of the head's set
+	rest int32 // words of it from this one on
 }
 
 // join returns the cluster that an entry joins, or makes it the first member
@@ -106,55 +117,73 @@ type head struct {
 func (h *headIndex) join(words []int32, cluster int) int {
 	h.joined++
 	prefix := words[:h.prefix(len(words))]
-	first := len(h.heads)
-	for _, word := range prefix {
-		for _, n := range h.holders[word] {
-			if n >= first {
+	first := int32(len(h.heads))
+	for i, word := range prefix {
+		rest := int32(len(words) - i)
+		for _, held := range h.holders[word] {
+			if held.head >= first {
 				break
 			}
-			candidate := &h.heads[n]
+			shared := h.shared(len(words) + int(held.size))
+			if min(rest, held.rest) < shared {
+				continue
+			}
+			candidate := &h.heads[held.head]
 			if candidate.asked == h.joined {
 				continue
 			}
 			candidate.asked = h.joined
-			if jaccard(candidate.words, words) >= h.threshold {
-				first = n
+			if similar(candidate.words, words, shared, h.threshold) {
+				first = held.head
 			}
 		}
 	}
-	if first < len(h.heads) {
+	if int(first) < len(h.heads) {
 		return h.heads[first].cluster
 	}
-	for _, word := range prefix {
-		h.holders[word] = append(h.holders[word], len(h.heads))
+	for i, word := range prefix {
+		size := int32(len(words))
+		h.holders[word] = append(h.holders[word], holding{head: first, size: size, rest: size - int32(i)})
 	}
 	h.heads = append(h.heads, head{words: words, cluster: cluster})
 	return -1
 }
 
-// prefix returns how many words of a set of n are to be looked at. Similarity
-// is compared in float32, which may round up to the threshold; so the bound
-// lies a little below it.
-func (h *headIndex) prefix(n int) int {
-	shared := math.Ceil(float64(h.threshold) * (1 - 1e-6) * float64(n))
-	return n - int(shared) + 1
+// least is the threshold a little lowered: similarity is compared in float32,
+// which may round up to it.
+func (h *headIndex) least() float64 { return float64(h.threshold) * (1 - 1e-6) }
+
+// prefix returns how many words of a set of n are to be looked at.
+func (h *headIndex) prefix(n int) int { return n - int(math.Ceil(h.least()*float64(n))) + 1 }
+
+// shared returns how many words two sets of that size together must share at
+// least.
+func (h *headIndex) shared(sizes int) int32 {
+	t := h.least()
+	return int32(math.Ceil(t / (1 + t) * float64(sizes)))
 }
 
-// jaccard is the size of the intersection over the size of the union of two
-// sorted sets.
-func jaccard(a, b []int32) float32 {
-	common := 0
-	for i, j := 0, 0; i < len(a) && j < len(b); {
+// similar reports whether the size of the intersection of two sorted sets over
+// that of their union is at least the threshold. It gives up where they
+// cannot share as many words as they must.
+func similar(a, b []int32, shared int32, threshold float32) bool {
+	common := int32(0)
+	i, j := 0, 0
+	for i < len(a) && j < len(b) {
 		switch {
 		case a[i] == b[j]:
 			common++
 			i++
 			j++
+			continue
 		case a[i] < b[j]:
 			i++
 		default:
 			j++
 		}
+		if common+int32(min(len(a)-i, len(b)-j)) < shared {
+			return false
+		}
 	}
-	return float32(common) / float32(len(a)+len(b)-common)
+	return float32(common)/float32(int32(len(a)+len(b))-common) >= threshold
 }

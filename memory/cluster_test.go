@@ -93,3 +93,14 @@ func BenchmarkPlainClusters(b *testing.B) {
 		})
 	}
 }
+
+// jaccard is the similarity by its definition.
+func jaccard(a, b []int32) float32 {
+	common := 0
+	for _, word := range a {
+		if slices.Contains(b, word) {
+			common++
+		}
+	}
+	return float32(common) / float32(len(a)+len(b)-common)
+}
