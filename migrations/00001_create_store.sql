@@ -51,7 +51,7 @@ CREATE TABLE entry_state (
     row_id        INTEGER PRIMARY KEY REFERENCES entry (row_id) ON DELETE CASCADE,
     position      INTEGER NOT NULL UNIQUE, -- insertion order
     created_at    INTEGER NOT NULL,
-    version       INTEGER NOT NULL,        -- store.version when the row last changed
+    version       INTEGER NOT NULL,        -- store.version when anything of the entry last changed
     checksum      INTEGER NOT NULL,
     relevance     REAL    NOT NULL,
     strength      REAL    NOT NULL,

@@ -189,9 +189,10 @@ func (c *check) rows() error {
 		c.damage("entry", "%d entries have no row in entry_state", lonely)
 	}
 	var derived struct {
-		Base int64   `db:"strength_base"`
-		Fade float64 `db:"fade"`
-		Root string  `db:"root"`
+		Version int64   `db:"version"`
+		Base    int64   `db:"strength_base"`
+		Fade    float64 `db:"fade"`
+		Root    string  `db:"root"`
 	}
 	return c.eachRow(func(r row) error {
 		id := r.entry.ID.String()
@@ -201,12 +202,15 @@ func (c *check) rows() error {
 		if stateSum(r.rowID, r.position, &r.entry) != r.stateSum {
 			c.damage(id, "the relevance, strength or access fields are not what was stored")
 		}
-		err := c.get(&derived, `SELECT strength_base, fade, root FROM entry_state WHERE row_id = ?`, r.rowID)
+		err := c.get(&derived, `SELECT version, strength_base, fade, root FROM entry_state WHERE row_id = ?`, r.rowID)
 		if err == nil && (derived.Base != nanos(r.entry.StrengthBase()) || derived.Fade != fadeOf(&r.entry)) {
 			c.index(id, "the order by strength is not that of its strength")
 		}
 		if err == nil && derived.Root != memory.Root(r.entry.Agent) {
 			c.index(id, "it is not among the entries of its agent root")
+		}
+		if err == nil && derived.Version < r.version {
+			c.index(id, "processes that remember it are not told that it has changed")
 		}
 		return err
 	}, condition{}, "")

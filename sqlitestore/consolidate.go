@@ -2,6 +2,7 @@ package sqlitestore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -13,6 +14,12 @@ import (
 
 // Consolidate implements [memory.LoopMemory], in one transaction that writes
 // only the rows that change.
+//
+// What to do is planned before that, on a snapshot, so that other writers wait
+// only while it is done. Entries that were changed, removed or stored in the
+// meantime are planned anew among themselves and the entries that they would
+// have merged with; an entry may therefore miss a near duplicate that came at
+// the same moment, until the next pass.
 func (s *Store) Consolidate(ctx context.Context) (stats memory.ConsolidationStats, err error) {
 	stats, _, err = s.ConsolidateIfOlder(ctx, 0)
 	return stats, err
@@ -23,28 +30,88 @@ func (s *Store) Consolidate(ctx context.Context) (stats memory.ConsolidationStat
 // by a timer thus run one pass together, whoever comes first. Passes over
 // less than the whole store do not count.
 func (s *Store) ConsolidateIfOlder(ctx context.Context, age time.Duration) (stats memory.ConsolidationStats, ran bool, err error) {
-	err = s.write(ctx, func(w *writeTx) error {
-		var last *int64
-		if err := w.get(&last, `SELECT last_consolidated FROM store`); err != nil {
+	const attempts = 3
+	for attempt := 1; ; attempt++ {
+		stats, ran, err = s.consolidate(ctx, age, attempt == attempts)
+		switch {
+		case errors.Is(err, errOutrun):
+			continue
+		case err != nil:
+			return memory.ConsolidationStats{}, false, fmt.Errorf("consolidate: %w", err)
+		}
+		return stats, ran, nil
+	}
+}
+
+// errOutrun says that so much has changed since a pass was planned that it
+// had better be planned anew.
+var errOutrun = errors.New("the store has changed too much")
+
+// consolidate runs one pass. If it may not be outrun, it carries a plan out
+// whatever has changed since.
+func (s *Store) consolidate(ctx context.Context, age time.Duration, whatever bool) (stats memory.ConsolidationStats, ran bool, err error) {
+	if err := s.settleUp(ctx); err != nil {
+		return stats, false, err
+	}
+	var p passPlan
+	due := false
+	err = s.view(ctx, func(t *tx) (err error) {
+		now := s.settings.Now().UTC().Round(0)
+		if due, err = t.due(now, age); !due || err != nil {
 			return err
 		}
-		if age > 0 && last != nil && w.now.Sub(fromNanos(*last)) < age {
-			return nil
+		p, err = s.plan(t, now, backlog{})
+		return err
+	})
+	if !due || err != nil {
+		return stats, false, err
+	}
+	err = s.write(ctx, func(w *writeTx) error {
+		// Another process may have come first.
+		if due, err = w.due(w.now, age); !due || err != nil {
+			return err
 		}
-		p, err := s.plan(w.tx, w.now, backlog{})
+		rest, anew, err := w.stillTrue(p)
 		if err != nil {
 			return err
 		}
-		stats, ran = p.plan.Stats, true
-		if err := w.carryOut(p); err != nil {
+		if len(anew) > len(p.rows)/2 && !whatever {
+			return errOutrun
+		}
+		if err := w.carryOut(rest); err != nil {
 			return err
 		}
+		again, err := s.planAgain(w.tx, p.now, anew)
+		if err != nil {
+			return err
+		}
+		if err := w.carryOut(again); err != nil {
+			return err
+		}
+		stats = sum(rest.plan.Stats, again.plan.Stats)
 		return w.finishConsolidation(s.scope.Whole())
 	})
-	if err != nil {
-		return memory.ConsolidationStats{}, false, fmt.Errorf("consolidate: %w", err)
+	return stats, due && err == nil, err
+}
+
+// due reports whether the last pass over the whole store is an age ago.
+func (t *tx) due(now time.Time, age time.Duration) (bool, error) {
+	if age <= 0 {
+		return true, nil
 	}
-	return stats, ran, nil
+	var last *int64
+	err := t.get(&last, `SELECT last_consolidated FROM store`)
+	return last == nil || now.Sub(fromNanos(*last)) >= age, err
+}
+
+func sum(a, b memory.ConsolidationStats) memory.ConsolidationStats {
+	return memory.ConsolidationStats{
+		EntriesBefore: a.EntriesBefore + b.EntriesBefore,
+		EntriesAfter:  a.EntriesAfter + b.EntriesAfter,
+		Pruned:        a.Pruned + b.Pruned,
+		Merged:        a.Merged + b.Merged,
+		BytesSaved:    a.BytesSaved + b.BytesSaved,
+	}
 }
 
 // PreviewConsolidation implements [memory.Backend].
@@ -63,34 +130,40 @@ func (s *Store) PreviewConsolidation(ctx context.Context) (stats memory.Consolid
 	return stats, nil
 }
 
-// passPlan is a plan with the rows it was made for.
+// passPlan is a plan with what it was made for.
 type passPlan struct {
 	plan   *memory.Plan
+	now    time.Time
 	rows   []row // in insertion order; the plan's indexes lead here
 	stamps map[uuid.UUID]time.Time
+	// standing is that of the store that the rows were read from.
+	standing standing
 }
 
 // plan computes a pass over what the handle sees, as if what is owed were
 // written already.
-func (s *Store) plan(t *tx, now time.Time, owed backlog) (passPlan, error) {
-	rows, err := t.rows(within(s.scope), inOrder)
-	if err != nil {
-		return passPlan{}, err
+func (s *Store) plan(t *tx, now time.Time, owed backlog) (p passPlan, err error) {
+	p.now = now
+	if p.standing, err = t.standing(); err != nil {
+		return p, err
 	}
-	stamps, err := t.stamps()
-	if err != nil {
-		return passPlan{}, err
+	if p.rows, err = t.rows(within(s.scope), inOrder); err != nil {
+		return p, err
 	}
-	entries := make([]memory.Entry, len(rows))
-	for i := range rows {
-		e := rows[i].entry
-		owed.apply(rows[i].rowID, &e)
-		if at, stamped := owed.stamps[rows[i].rowID]; stamped {
-			stamps[e.ID] = latest(stamps[e.ID], at)
+	if p.stamps, err = t.stamps(); err != nil {
+		return p, err
+	}
+	entries := make([]memory.Entry, len(p.rows))
+	for i := range p.rows {
+		e := p.rows[i].entry
+		owed.apply(p.rows[i].rowID, &e)
+		if at, stamped := owed.stamps[p.rows[i].rowID]; stamped {
+			p.stamps[e.ID] = latest(p.stamps[e.ID], at)
 		}
 		entries[i] = e
 	}
-	return passPlan{s.settings.Consolidation.Plan(now, entries, stamps), rows, stamps}, nil
+	p.plan = s.settings.Consolidation.Plan(now, entries, p.stamps)
+	return p, nil
 }
 
 // stamps reads the pending access stamps.
@@ -146,14 +219,32 @@ func (w *writeTx) settle(p passPlan, survivor *memory.Survivor) (err error) {
 			return err
 		}
 	}
-	if stateSum(old.rowID, position, &survivor.Entry) != stateSum(old.rowID, old.position, &old.entry) {
-		if err := w.replaceState(old.rowID, position, &survivor.Entry); err != nil {
-			return err
-		}
+	_, stamped := p.stamps[old.entry.ID]
+	switch sum := stateSum(old.rowID, position, &survivor.Entry); {
+	case sum == old.stateSum:
+	case position == old.position && !survivor.Rewritten && !stamped:
+		err = w.decay(old.rowID, sum, &survivor.Entry)
+	default:
+		err = w.replaceState(old.rowID, position, &survivor.Entry)
 	}
-	if _, stamped := p.stamps[old.entry.ID]; stamped {
+	if stamped && err == nil {
 		_, err = w.exec(`DELETE FROM access_stamp WHERE row_id = ?`, old.rowID)
 	}
+	return err
+}
+
+// decay writes what a pass changes of every row, and nothing else: SQLite
+// would write the indexes of the other columns anew too.
+func (w *writeTx) decay(rowID, sum int64, e *memory.Entry) error {
+	version, err := w.bump()
+	if err != nil {
+		return err
+	}
+	_, err = w.exec(`
+		UPDATE entry_state
+		SET version = ?, checksum = ?, relevance = ?, zero_signs = ?, last_decayed = ?
+		WHERE row_id = ?`,
+		version, sum, float64(e.Relevance), zeroSigns(e), optionalNanos(e.LastDecayed), rowID)
 	return err
 }
 

@@ -242,6 +242,9 @@ func (w *writeTx) replaceEmbedding(old *row, vector []float32) error {
 	if err != nil {
 		return err
 	}
+	if _, err := w.exec(`UPDATE entry_state SET version = ? WHERE row_id = ?`, version, old.rowID); err != nil {
+		return err
+	}
 	w.tally.change(old.contentSum, contentSum(&changed))
 	return w.putEmbedding(old.rowID, vector)
 }

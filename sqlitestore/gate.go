@@ -85,6 +85,8 @@ type writeTx struct {
 	version int64     // of the store after it; 0 until bump
 	tally   tally     // what it has added to the store so far
 	loose   looseWords
+	// epochBegun is set once the vocabulary has got a new epoch.
+	epochBegun bool
 	// lastPosition is the end of insertion order; 0 until endOfOrder.
 	lastPosition int64
 

@@ -144,8 +144,8 @@ func (w *writeTx) rebuildIndexes() error {
 	}
 	w.vocabulary.forgetAll()
 	err := w.eachRow(func(r row) error {
-		_, err := w.exec(`UPDATE entry_state SET strength_base = ?, fade = ?, root = ? WHERE row_id = ?`,
-			nanos(r.entry.StrengthBase()), fadeOf(&r.entry), memory.Root(r.entry.Agent), r.rowID)
+		_, err := w.exec(`UPDATE entry_state SET strength_base = ?, fade = ?, root = ?, version = max(version, ?) WHERE row_id = ?`,
+			nanos(r.entry.StrengthBase()), fadeOf(&r.entry), memory.Root(r.entry.Agent), r.version, r.rowID)
 		if err != nil {
 			return err
 		}

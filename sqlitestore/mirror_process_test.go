@@ -45,7 +45,7 @@ func change(ctx context.Context, s *sqlitestore.Store, number uint64) error {
 		}
 		return id
 	}
-	switch random.IntN(10) {
+	switch random.IntN(12) {
 	default:
 		e := memory.NewEntry(memory.Fact, text())
 		e.Relevance = float32(random.IntN(5)) / 4
@@ -64,6 +64,11 @@ func change(ctx context.Context, s *sqlitestore.Store, number uint64) error {
 	case 4:
 		_, err := s.Consolidate(ctx)
 		return err
+	case 6:
+		model := memory.Model{Name: "random", Dimensions: 2}
+		vector := []float32{random.Float32(), random.Float32()}
+		_, err := s.SetEmbeddings(ctx, model, []memory.Embedded{{ID: existing(), Vector: vector}})
+		return unlessImpossible(err)
 	case 5:
 		return unlessImpossible(s.Link(ctx, existing(), existing()))
 	}
@@ -145,6 +150,9 @@ func TestMirrorAgainstOtherProcesses(t *testing.T) {
 			continue
 		}
 		query := memory.Query{Text: text, Limit: 4, ExactWords: random.IntN(2) == 0, Ranking: memory.Ranking(random.IntN(2))}
+		if random.IntN(3) == 0 {
+			query.Embedding = []float32{1, 0.5}
+		}
 		compare(t, fmt.Sprintf("recall %+v", query), mirrored.In(scope), want.In(scope), func(s memory.Backend) (any, error) {
 			result, err := s.Recall(t.Context(), query)
 			return result.Hits, err

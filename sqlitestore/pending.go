@@ -140,6 +140,14 @@ func (d *database) putOff(work backlog) {
 	})
 }
 
+// settleUp writes what this process has put off, if it has.
+func (d *database) settleUp(ctx context.Context) error {
+	if owed := d.pending.peek(); owed.empty() {
+		return nil
+	}
+	return d.write(ctx, func(*writeTx) error { return nil })
+}
+
 // applyPending does what was put off, relative to the rows as they are now.
 // Rows that have gone in the meantime, replaced ones among them, are passed
 // over: row ids are never used again.

@@ -204,9 +204,14 @@ func (w *writeTx) held(query string) (bool, error) {
 	return w.find(&rowID, `SELECT rowid FROM posting WHERE posting MATCH ? LIMIT 1`, query)
 }
 
-// newEpoch makes the other processes forget what they remember. What this one
-// remembers stays true: the caller takes out the word that goes.
+// newEpoch makes the other processes forget what they remember, once a
+// transaction. What this one remembers stays true: the caller takes out the
+// word that goes.
 func (w *writeTx) newEpoch() error {
+	if w.epochBegun {
+		return nil
+	}
+	w.epochBegun = true
 	var epoch int64
 	err := w.get(&epoch, `
 		UPDATE store SET vocabulary_epoch = vocabulary_epoch + 1 WHERE only_row = 1

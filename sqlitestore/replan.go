@@ -1,0 +1,164 @@
+package sqlitestore
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/loopmem/loopmem/memory"
+)
+
+// A pass is planned on a snapshot and carried out later. The entries that a
+// plan merges into one, or leaves alone, are a group; what becomes of a group
+// does not depend on the others, but for links to entries that were merged. So
+// a group of which nothing has changed can be dealt with as planned, and the
+// entries of the others are planned anew.
+
+// stillTrue takes from a plan, for a write of now, the part of it that can be
+// carried out as it is, and lists the rows that are to be planned anew. Rows
+// that came since are among them.
+func (w *writeTx) stillTrue(p passPlan) (rest passPlan, anew []int64, err error) {
+	changed, err := w.changedSince(p)
+	if err != nil || len(changed) == 0 {
+		return p, nil, err
+	}
+	groups := groupsOf(p)
+	stale := make(map[uuid.UUID]bool) // groups
+	for i := range p.rows {
+		if changed[p.rows[i].rowID] {
+			stale[groups[i]] = true
+			delete(changed, p.rows[i].rowID)
+		}
+	}
+	anew = slices.Collect(maps.Keys(changed)) // rows that the plan knows nothing of
+	staleByLinks(p, groups, stale)
+
+	rest = p
+	rest.plan = &memory.Plan{Merged: make(map[uuid.UUID]uuid.UUID)}
+	for _, survivor := range p.plan.Survivors {
+		if !stale[groups[survivor.Index]] {
+			rest.plan.Survivors = append(rest.plan.Survivors, survivor)
+		}
+	}
+	stats := &rest.plan.Stats
+	stats.EntriesAfter = len(rest.plan.Survivors)
+	for _, removal := range p.plan.Removed {
+		if stale[groups[removal.Index]] {
+			continue
+		}
+		rest.plan.Removed = append(rest.plan.Removed, removal)
+		e := &p.rows[removal.Index].entry
+		stats.BytesSaved += len(e.Memory)
+		if removal.MergedInto == uuid.Nil {
+			stats.Pruned++
+		} else {
+			stats.Merged++
+			rest.plan.Merged[e.ID] = removal.MergedInto
+		}
+	}
+	stats.EntriesBefore = stats.EntriesAfter + stats.Pruned + stats.Merged
+	for i := range p.rows {
+		if stale[groups[i]] {
+			anew = append(anew, p.rows[i].rowID)
+		}
+	}
+	return rest, anew, nil
+}
+
+// changedSince returns the rows that were changed, stored or removed since the
+// plan was made, or have another access stamp.
+func (w *writeTx) changedSince(p passPlan) (map[int64]bool, error) {
+	changed := make(map[int64]bool)
+	var rowIDs []int64
+	now, err := w.standing()
+	if err != nil {
+		return nil, err
+	}
+	if p.standing.Version < now.TombstonesSince {
+		// What has gone is not known any more.
+		for i := range p.rows {
+			changed[p.rows[i].rowID] = true
+		}
+	}
+	err = w.collect(&rowIDs, `
+		SELECT row_id FROM entry_state WHERE version > ?1
+		UNION ALL
+		SELECT row_id FROM tombstone WHERE version > ?1`, p.standing.Version)
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range rowIDs {
+		changed[id] = true
+	}
+	stamps, err := w.stamps()
+	if err != nil {
+		return nil, err
+	}
+	if !maps.EqualFunc(stamps, p.stamps, time.Time.Equal) {
+		for i := range p.rows {
+			if id := p.rows[i].entry.ID; !stamps[id].Equal(p.stamps[id]) {
+				changed[p.rows[i].rowID] = true
+			}
+		}
+	}
+	return changed, nil
+}
+
+// groupsOf returns the group of every row of a plan, by the id of the entry
+// that is kept of it.
+func groupsOf(p passPlan) []uuid.UUID {
+	groups := make([]uuid.UUID, len(p.rows))
+	for i := range p.rows {
+		groups[i] = p.rows[i].entry.ID
+	}
+	for _, removal := range p.plan.Removed {
+		if removal.MergedInto != uuid.Nil {
+			groups[removal.Index] = removal.MergedInto
+		}
+	}
+	return groups
+}
+
+// staleByLinks adds the groups whose links follow a merge of a stale group.
+func staleByLinks(p passPlan, groups []uuid.UUID, stale map[uuid.UUID]bool) {
+	for grown := true; grown; {
+		grown = false
+		undone := make(map[uuid.UUID]bool) // entries that are not merged after all
+		for i := range p.rows {
+			if id := p.rows[i].entry.ID; stale[groups[i]] && groups[i] != id {
+				undone[id] = true
+			}
+		}
+		for i := range p.rows {
+			if !stale[groups[i]] && slices.ContainsFunc(p.rows[i].entry.RelatedIDs, func(id uuid.UUID) bool { return undone[id] }) {
+				stale[groups[i]] = true
+				grown = true
+			}
+		}
+	}
+}
+
+// planAgain plans a pass over some rows as they are now.
+func (s *Store) planAgain(t *tx, now time.Time, rowIDs []int64) (p passPlan, err error) {
+	p.now = now
+	if len(rowIDs) == 0 {
+		p.plan = new(memory.Plan)
+		return p, nil
+	}
+	if p.rows, err = t.rowsByID(rowIDs, within(s.scope)); err != nil {
+		return p, err
+	}
+	slices.SortFunc(p.rows, func(a, b row) int { return cmp.Compare(a.position, b.position) })
+	if p.stamps, err = t.stamps(); err != nil {
+		return p, err
+	}
+	entries := make([]memory.Entry, len(p.rows))
+	for i := range p.rows {
+		entries[i] = p.rows[i].entry
+	}
+	p.plan = s.settings.Consolidation.Plan(now, entries, p.stamps)
+	return p, nil
+}
