@@ -9,14 +9,13 @@ CREATE TABLE store (
     version              INTEGER NOT NULL, -- counts the write transactions
     entries              INTEGER NOT NULL, -- how many there are
     content_sum          INTEGER NOT NULL, -- exclusive or of their content checksums: none is missing
-    tombstones_since     INTEGER NOT NULL, -- the version up to which tombstones were dropped
     vocabulary_epoch     INTEGER NOT NULL, -- changes when a piece or tag is dropped
     index_version        INTEGER NOT NULL, -- of the code that filled the indexes
     last_consolidated    INTEGER,
     embedding_model      TEXT,             -- which all embeddings come from
     embedding_dimensions INTEGER
 ) STRICT;
-INSERT INTO store (only_row, version, entries, content_sum, tombstones_since, vocabulary_epoch, index_version) VALUES (1, 0, 0, 0, 0, 0, 0);
+INSERT INTO store (only_row, version, entries, content_sum, vocabulary_epoch, index_version) VALUES (1, 0, 0, 0, 0, 0);
 
 -- What an entry says. The wide columns come last, so that the narrow ones are
 -- read without them.
@@ -51,7 +50,7 @@ CREATE TABLE entry_state (
     row_id        INTEGER PRIMARY KEY REFERENCES entry (row_id) ON DELETE CASCADE,
     position      INTEGER NOT NULL UNIQUE, -- insertion order
     created_at    INTEGER NOT NULL,
-    version       INTEGER NOT NULL,        -- store.version when anything of the entry last changed
+    version       INTEGER NOT NULL,        -- store.version when the row last changed
     checksum      INTEGER NOT NULL,
     relevance     REAL    NOT NULL,
     strength      REAL    NOT NULL,
@@ -68,7 +67,6 @@ CREATE TABLE entry_state (
 CREATE INDEX entry_state_by_relevance ON entry_state (ranked DESC, position);
 CREATE INDEX entry_state_by_fade ON entry_state (fade, strength_base, created_at, position);
 CREATE INDEX entry_state_by_strength_base ON entry_state (strength_base);
-CREATE INDEX entry_state_by_version ON entry_state (version); -- what has changed since
 CREATE INDEX entry_state_by_root ON entry_state (root, created_at, position); -- what was said before and after
 
 CREATE TABLE embedding (
@@ -84,10 +82,9 @@ CREATE TABLE access_stamp (
 
 -- Rows that are gone, for processes that remember them.
 CREATE TABLE tombstone (
-    version INTEGER NOT NULL, -- store.version when the row went
-    row_id  INTEGER NOT NULL,
-    PRIMARY KEY (version, row_id)
-) STRICT, WITHOUT ROWID;
+    row_id  INTEGER PRIMARY KEY,
+    version INTEGER NOT NULL
+) STRICT;
 
 -- What consolidation, Prune and the capacity bound took out.
 CREATE TABLE archive (
@@ -105,7 +102,7 @@ CREATE INDEX archive_by_time ON archive (archived_at);
 -- Everything below is derived from the rows above, and can be filled anew
 -- from them.
 
--- The distinct pieces (see memory.Pieces) of all texts, keywords and speakers.
+-- The distinct pieces (see memory.Pieces) of all texts and keywords.
 CREATE TABLE piece (
     piece_id INTEGER PRIMARY KEY,
     piece    TEXT NOT NULL UNIQUE,
@@ -125,19 +122,16 @@ CREATE TABLE tag (
     lowered TEXT NOT NULL
 ) STRICT;
 
--- The terms (see memory.Terms) of the pieces, by which questions find them.
-CREATE TABLE piece_term (
-    term     TEXT    NOT NULL,
-    piece_id INTEGER NOT NULL REFERENCES piece (piece_id) ON DELETE CASCADE,
-    PRIMARY KEY (term, piece_id)
-) STRICT, WITHOUT ROWID;
-CREATE INDEX piece_term_by_piece ON piece_term (piece_id);
+-- The distinct terms (see memory.Terms) by which questions find entries.
+CREATE TABLE term (
+    term_id INTEGER PRIMARY KEY,
+    term    TEXT NOT NULL UNIQUE
+) STRICT;
 
--- Which rows hold which pieces and tags. The tokens are not the words but their
--- ids: m12 for piece 12 in the text, k12 for it in a keyword, a12 for it in the
--- name of the speaker, t3 for tag 3. So no tokenizer can disagree with the
--- contract, and no text stays behind in the index of an entry that was
--- forgotten.
+-- Which rows hold which pieces, tags and terms. The tokens are not the words but
+-- their ids: m12 for piece 12 in the text, k12 for piece 12 in a keyword, t3
+-- for tag 3, s4 for term 4. So no tokenizer can disagree with the contract, and no text
+-- stays behind in the index of an entry that was forgotten.
 CREATE VIRTUAL TABLE posting USING fts5 (
     tokens, content = '', contentless_delete = 1, detail = none,
     tokenize = 'ascii'
@@ -160,7 +154,7 @@ PRAGMA user_version = 1;
 DROP TABLE link;
 DROP TABLE posting_instance;
 DROP TABLE posting;
-DROP TABLE piece_term;
+DROP TABLE term;
 DROP TABLE tag;
 DROP TABLE piece_trigram;
 DROP TABLE piece;

@@ -15,4 +15,4 @@ import "embed"
 var FS embed.FS
 
 // Latest is the schema version that the newest file leads to.
-const Latest = 1
+const Latest = 2

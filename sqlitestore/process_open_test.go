@@ -1,13 +1,16 @@
 package sqlitestore_test
 
 import (
+	"compress/gzip"
 	"database/sql"
+	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 
 	"github.com/loopmem/loopmem/memory"
@@ -64,6 +67,63 @@ func TestProcessesOpenOlder(t *testing.T) {
 		t.Errorf("the store was written %d times, want once", n)
 	}
 	mustHold(t, path, ids)
+}
+
+// TestProcessesOpenSchema1 has several processes open a file that the first
+// version of the program made, all at once. Its entries, archive included, are
+// then those that it had.
+func TestProcessesOpenSchema1(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "memory.db")
+	unpack(t, filepath.Join("testdata", "schema1.db.gz"), path)
+	want, err := os.ReadFile(filepath.Join("testdata", "schema1.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	together(t, startChildren(t, 8, "open", path))
+	s, err := sqlitestore.Open(t.Context(), path, sqlitestore.Options{MustExist: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closeStore(t, s)
+	var got []byte
+	for e, err := range s.Entries(t.Context(), memory.Selection{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(e.AppendJSON(got), '\n')
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("entries (-before +after):\n%s", diff)
+	}
+	archived, err := s.Archive(t.Context())
+	if err != nil || len(archived) != 2 {
+		t.Errorf("the archive has %d entries, want 2: %v", len(archived), err)
+	}
+	found, err := s.Recall(t.Context(), memory.Query{Text: "What does Alice prefer?", Ranking: memory.RankingQuestion, Limit: 1})
+	if err != nil || len(found.Hits) != 1 || found.Hits[0].Entry.Memory != "Alice prefers short answers" {
+		t.Errorf("asked by terms: %v, %v", found.Hits, err)
+	}
+}
+
+// unpack writes what a gzip file holds.
+func unpack(t *testing.T, from, to string) {
+	t.Helper()
+	packed, err := os.Open(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer packed.Close()
+	reader, err := gzip.NewReader(packed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	content, err := io.ReadAll(reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(to, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // TestProcessKilledRestoring kills a process at any point of a restore: what
