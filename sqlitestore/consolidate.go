@@ -88,6 +88,7 @@ func (s *Store) consolidate(ctx context.Context, age time.Duration, whatever boo
 		if err := w.carryOut(again); err != nil {
 			return err
 		}
+		w.loose.areHeld(rest.holders)
 		stats = sum(rest.plan.Stats, again.plan.Stats)
 		return w.finishConsolidation(s.scope.Whole())
 	})
@@ -138,6 +139,9 @@ type passPlan struct {
 	stamps map[uuid.UUID]time.Time
 	// standing is that of the store that the rows were read from.
 	standing standing
+	// holders counts, for the pieces of entries that go, the entries that
+	// stay and hold them, so that hardly any is looked up under the lock.
+	holders map[string]int
 }
 
 // plan computes a pass over what the handle sees, as if what is owed were
@@ -163,7 +167,33 @@ func (s *Store) plan(t *tx, now time.Time, owed backlog) (p passPlan, err error)
 		entries[i] = e
 	}
 	p.plan = s.settings.Consolidation.Plan(now, entries, p.stamps)
+	p.countHolders()
 	return p, nil
+}
+
+func (p *passPlan) countHolders() {
+	p.holders = make(map[string]int)
+	for _, removal := range p.plan.Removed {
+		for _, piece := range memory.Pieces(p.rows[removal.Index].entry.Memory) {
+			p.holders[piece] = 0
+		}
+	}
+	if len(p.holders) == 0 {
+		return
+	}
+	for i := range p.plan.Survivors {
+		p.countHolder(p.plan.Survivors[i].Index, 1)
+	}
+}
+
+// countHolder adds to the counts of the pieces that an entry holds. No pass
+// changes the text of an entry that stays.
+func (p *passPlan) countHolder(index, n int) {
+	for _, piece := range sortedSet(memory.Pieces(p.rows[index].entry.Memory)) {
+		if count, counted := p.holders[piece]; counted {
+			p.holders[piece] = count + n
+		}
+	}
 }
 
 // stamps reads the pending access stamps.

@@ -41,6 +41,8 @@ func (w *writeTx) stillTrue(p passPlan) (rest passPlan, anew []int64, err error)
 	for _, survivor := range p.plan.Survivors {
 		if !stale[groups[survivor.Index]] {
 			rest.plan.Survivors = append(rest.plan.Survivors, survivor)
+		} else {
+			rest.countHolder(survivor.Index, -1)
 		}
 	}
 	stats := &rest.plan.Stats

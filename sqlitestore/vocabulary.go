@@ -135,6 +135,15 @@ func (l *looseWords) keep(words indexed) {
 	l.each(words, func(set map[string]bool, word string) { delete(set, word) })
 }
 
+// areHeld takes back the pieces that have holders.
+func (l *looseWords) areHeld(holders map[string]int) {
+	for piece, n := range holders {
+		if n > 0 {
+			delete(l.pieces, piece)
+		}
+	}
+}
+
 func (l *looseWords) each(words indexed, do func(set map[string]bool, word string)) {
 	for _, list := range []struct {
 		words []string
