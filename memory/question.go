@@ -29,12 +29,13 @@ import (
 // whose relevance is less than 0.7 of another's cannot pass it, however fresh.
 //
 // With [Query.Window], an entry also gains from the entries around it: a term
-// that only they hold counts 0.4 of its weight. They are the given number of
+// that only they hold counts 0.5 of its weight. They are the given number of
 // entries created just before and after it, by created_at and then insertion
 // order, among those of the same agent root (see [Root]) that the handle sees
 // and that are not above the query's confidentiality, as far as they lie
 // within an hour of it. Only the 20 entries best without this, and those
-// around them, gain from it.
+// around them, gain from it; and only where there is evidence that what was
+// created together belongs together, see [Question.Lend].
 //
 // With a query embedding and at least one candidate with an embedding,
 // relevance becomes 0.8*relevance + 0.2*max(cosine, 0), a convex combination
@@ -82,36 +83,33 @@ func (q *Question) Weigh(entries int, holders []int) {
 	}
 }
 
-// WeighAmong weighs the terms by a scan of all entries that the handle sees.
-func (q *Question) WeighAmong(all []Candidate) {
-	holders := make([]int, len(q.terms))
+// weighAmong weighs the terms by a scan of all entries that the handle sees.
+func (q *Question) weighAmong(all []Candidate) {
+	among := Holders{Terms: make([]int, len(q.terms))}
 	for i := range all {
-		for term, frequency := range q.read(&all[i].Entry) {
-			holders[term] += frequency
-		}
+		among.add(q.read(&all[i].Entry))
 	}
-	q.Weigh(len(all), holders)
+	q.Weigh(among.Entries, among.Terms)
 }
 
 // Weight returns the weight of the i-th term; 0 if no entry holds it.
 func (q *Question) Weight(i int) float64 { return q.weights[i] }
 
-// Score is the score, without what its neighbours and vectors add, of an
-// entry that holds terms of the given weights, summed in the order of Terms.
-// Of the entry it reads created_at, last_accessed, importance and strength.
-// It is never more than the score of a perfect entry, [Question.Bound].
-func (q *Question) Score(e *Entry, weights float64, now time.Time) float64 {
-	parts := partsOf(e, now)
-	parts.Relevance = q.Bound(weights)
-	return parts.question()
-}
-
-// Bound is the most that Score returns for the weights.
-func (q *Question) Bound(weights float64) float64 {
+// Relevance is that of an entry, as far as its text goes, which holds terms of
+// the given weights, summed in the order of Terms.
+func (q *Question) Relevance(weights float64) float64 {
 	if q.total == 0 {
 		return 0
 	}
 	return weights / q.total
+}
+
+// Score is the score of an entry of that relevance, and never more than it. Of
+// the entry it reads created_at, last_accessed, importance and strength.
+func (q *Question) Score(e *Entry, relevance float64, now time.Time) float64 {
+	parts := partsOf(e, now)
+	parts.Relevance = relevance
+	return parts.question()
 }
 
 // question is the score of the parts.
@@ -159,12 +157,12 @@ func (q *Question) heldBy(piece string) []int {
 	return held
 }
 
-// weigh sums the weights of the terms with a frequency, and lentShare of
-// those only lent.
-func (q *Question) weigh(frequency []int, lent []bool) float64 {
+// Sum sums the weights of the terms that an entry holds, and half the weights
+// of those only lent to it; lent may be nil.
+func (q *Question) Sum(holds []int, lent []bool) float64 {
 	sum := 0.0
 	for i, weight := range q.weights {
-		if frequency[i] > 0 {
+		if holds[i] > 0 {
 			sum += weight
 		} else if lent != nil && lent[i] {
 			sum += float64(lentShare * weight)
@@ -173,78 +171,100 @@ func (q *Question) weigh(frequency []int, lent []bool) float64 {
 	return sum
 }
 
-// Rank answers the question from candidates, as [Composite.Rank] does for the
-// other ranking. It needs only those that can be among the result: where the
-// query has a limit and no embedding, and no fewer than [Question.Pool] are
-// given, those with the highest Score are enough.
-func (q *Question) Rank(now time.Time, candidates []Candidate, around Around, follow Follow) ([]Hit, error) {
-	r := questionRanking{
-		ranking:  ranking{query: q.query, now: now, tokens: q.terms},
-		question: q,
+// cosineShare is how much of the relevance cosine decides, where there are
+// vectors.
+const cosineShare = 0.2
+
+// Blend joins relevance by text with cosine. It is for all candidates where
+// any of them has a vector to compare with the query's; those without one have
+// the cosine 0.
+func (q *Question) Blend(relevance, cosine float64) float64 {
+	return clamp(float64((1-cosineShare)*relevance)+float64(cosineShare*max(cosine, 0)), 0, 1)
+}
+
+// Fit is how well an entry answers a question.
+type Fit struct {
+	Relevance float64
+	Lent      []bool // which terms the entries around it lend it, or nil
+}
+
+// Rank answers the question from candidates and how well they fit, as
+// [Composite.Rank] does for the other ranking. Where the query has a limit,
+// those with the highest Score are enough.
+func (q *Question) Rank(now time.Time, candidates []Candidate, fits []Fit, follow Follow) ([]Hit, error) {
+	r := q.ranking(now)
+	for i := range candidates {
+		s := r.read(candidates[i])
+		s.relevance, s.lent = fits[i].Relevance, fits[i].Lent
+		r.candidates = append(r.candidates, s)
 	}
+	return r.answer(follow)
+}
+
+// RankAmong answers the question from candidates of which it finds out itself
+// how well they fit. It needs only those that can be among the result: where
+// the query has a limit and no embedding, and no fewer than [Question.Pool]
+// are given, those with the highest Score are enough.
+func (q *Question) RankAmong(now time.Time, candidates []Candidate, around Surroundings, follow Follow) ([]Hit, error) {
+	r := q.ranking(now)
 	r.admit(candidates, r.read)
 	if q.query.Window > 0 {
 		if err := r.lend(around); err != nil {
 			return nil, err
 		}
 	}
-	relevance := r.relevances()
-	hits := make([]ranked, len(r.candidates))
-	for i := range r.candidates {
-		hits[i] = r.rank(&r.candidates[i], relevance[i])
-	}
-	return r.conclude(hits, follow, func(c Candidate) ranked {
-		s := r.read(c)
-		return r.rank(&s, s.relevance)
-	})
+	r.judge()
+	return r.answer(follow)
 }
 
-// questionRanking is one run of Question.Rank.
+// questionRanking is one run of a question.
 type questionRanking struct {
 	ranking
 	question *Question
 }
 
+func (q *Question) ranking(now time.Time) questionRanking {
+	return questionRanking{ranking: ranking{query: q.query, now: now, tokens: q.terms}, question: q}
+}
+
+// read notes what the candidate holds of the question, and its relevance by
+// that alone.
 func (r *questionRanking) read(c Candidate) scored {
 	s := scored{Candidate: c}
 	s.Frequency = r.question.read(&c.Entry)
 	s.matched = slices.Contains(s.Frequency, 1)
-	s.relevance = r.question.Bound(r.question.weigh(s.Frequency, nil))
+	s.relevance = r.question.Relevance(r.question.Sum(s.Frequency, nil))
 	return s
 }
 
-// relevances returns each candidate's relevance to the question, from 0 to 1.
-func (r *questionRanking) relevances() []float64 {
+// judge makes the relevance by text the relevance to the question.
+func (r *questionRanking) judge() {
 	vectors := r.anyVector()
-	if len(r.tokens) == 0 && !vectors {
-		return slices.Repeat([]float64{1}, len(r.candidates))
-	}
-	out := make([]float64, len(r.candidates))
 	for i := range r.candidates {
-		out[i] = r.candidates[i].relevance
-		if vectors {
-			out[i] = r.blend(&r.candidates[i])
+		c := &r.candidates[i]
+		switch {
+		case vectors:
+			c.relevance = r.question.Blend(c.relevance, Cosine(r.query.Embedding, c.Entry.Embedding))
+		case len(r.tokens) == 0:
+			c.relevance = 1
 		}
-		out[i] = clamp(out[i], 0, 1)
 	}
-	return out
 }
 
-// cosineShare is how much of the relevance cosine decides, where there are
-// vectors.
-const cosineShare = 0.2
-
-// blend joins relevance by text with cosine.
-func (r *questionRanking) blend(c *scored) float64 {
-	relevance := float64((1 - cosineShare) * c.relevance)
-	if cosine := Cosine(r.query.Embedding, c.Entry.Embedding); cosine > 0 {
-		relevance += float64(cosineShare * cosine)
+// answer concludes with the candidates and their relevance.
+func (r *questionRanking) answer(follow Follow) ([]Hit, error) {
+	hits := make([]ranked, len(r.candidates))
+	for i := range r.candidates {
+		hits[i] = r.rank(&r.candidates[i])
 	}
-	return relevance
+	return r.conclude(hits, follow, func(c Candidate) ranked {
+		s := r.read(c)
+		return r.rank(&s)
+	})
 }
 
-func (r *questionRanking) rank(c *scored, relevance float64) ranked {
-	h := r.weigh(c, relevance)
+func (r *questionRanking) rank(c *scored) ranked {
+	h := r.weigh(c, c.relevance)
 	h.Score = h.Parts.question()
 	return h
 }

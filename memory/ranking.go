@@ -45,8 +45,8 @@ func (q *Query) answer(now time.Time, all []Candidate, follow Follow) ([]Hit, er
 		return q.Rank(now, all, follow)
 	}
 	question := q.Question()
-	question.WeighAmong(all)
-	return question.Rank(now, all, question.AroundAmong(all), follow)
+	question.weighAmong(all)
+	return question.RankAmong(now, all, question.surroundingsAmong(all), follow)
 }
 
 // ranking is what one run of either ranking has in hand.
@@ -63,7 +63,7 @@ type scored struct {
 	Reading
 	lent      []bool  // which tokens the entries around it have, or nil
 	matched   bool    // any token occurs in the entry itself
-	relevance float64 // by its text, where that depends on no other candidate
+	relevance float64 // to a question
 }
 
 // ranked is a result with the order that decides ties.

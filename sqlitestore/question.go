@@ -13,26 +13,52 @@ import (
 	"github.com/loopmem/loopmem/sqlitestore/internal/mirror"
 )
 
-// question answers by memory.RankingQuestion. The postings of the terms say
-// what every entry holds, and with that how well it fits; only those that fit
-// best are read.
+// question answers by memory.RankingQuestion, with the mirror if there is one
+// and the question is not too long for it.
 func (r *recall) question(now time.Time) ([]memory.Hit, error) {
 	q := r.query.Question()
-	if n := len(q.Terms()); r.mirror != nil && 0 < n && n <= mirror.MaxTerms && r.query.Limit > 0 && len(r.query.Embedding) == 0 {
-		leading := r.mirror.Question(q, r.query, r.scope.Contains, r.scope.Whole(), now)
-		candidates, err := r.read(r.rowsOf(r.tx, r.mirror, leading))
-		if err != nil {
-			return nil, err
-		}
-		return q.Rank(now, candidates, r.around, r.follow)
+	if r.mirror != nil && len(q.Terms()) <= mirror.MaxTerms {
+		return r.mirrored(q, now)
 	}
-	found, err := r.fits(q)
+	return r.posted(q, now)
+}
+
+func (r *recall) mirrored(q *memory.Question, now time.Time) ([]memory.Hit, error) {
+	cosines, err := r.cosines()
 	if err != nil {
 		return nil, err
 	}
+	answers := r.mirror.Question(q, r.query, cosines, r.scope.Contains, r.scope.Whole(), now)
+	fitOf := make(map[int64]memory.Fit, len(answers))
+	rowIDs := make([]int64, len(answers))
+	for i, answer := range answers {
+		rowIDs[i], fitOf[answer.RowID] = answer.RowID, answer.Fit
+	}
+	candidates, err := r.read(r.rowsOf(r.tx, r.mirror, rowIDs))
+	if err != nil {
+		return nil, err
+	}
+	fits := make([]memory.Fit, len(candidates))
+	for i := range candidates {
+		fits[i] = fitOf[r.rowIDs[candidates[i].Entry.ID]]
+	}
+	return q.Rank(now, candidates, fits, r.follow)
+}
+
+// posted answers by the postings of the terms: they say what every entry
+// holds, and with that how well it fits; only those that fit best are read.
+func (r *recall) posted(q *memory.Question, now time.Time) ([]memory.Hit, error) {
+	lists, err := r.weigh(q)
+	if err != nil {
+		return nil, err
+	}
+	var found []fit
+	for i, list := range lists {
+		found = addWeight(found, list, q.Weight(i))
+	}
 	var candidates []memory.Candidate
 	switch {
-	case len(q.Terms()) == 0:
+	case len(lists) == 0:
 		candidates, err = r.read(r.tx.rows(r.where, ""))
 	case r.query.Limit > 0 && len(r.query.Embedding) == 0:
 		candidates, err = r.leading(q, found, now)
@@ -42,7 +68,7 @@ func (r *recall) question(now time.Time) ([]memory.Hit, error) {
 	if err != nil {
 		return nil, err
 	}
-	return q.Rank(now, candidates, r.around, r.follow)
+	return q.RankAmong(now, candidates, &surroundings{recall: r, holders: lists}, r.follow)
 }
 
 // fit is what a row holds of a question: the weights of its terms, summed
@@ -52,9 +78,9 @@ type fit struct {
 	weights float64
 }
 
-// fits weighs the question and returns what each row holds of it, in the
-// order of row ids.
-func (r *recall) fits(q *memory.Question) ([]fit, error) {
+// weigh weighs the question and returns which rows hold each of its terms, in
+// the order of row ids.
+func (r *recall) weigh(q *memory.Question) ([][]int64, error) {
 	entries, visible, err := r.visible()
 	if err != nil {
 		return nil, err
@@ -71,11 +97,7 @@ func (r *recall) fits(q *memory.Question) ([]fit, error) {
 		holders[i] = len(lists[i])
 	}
 	q.Weigh(entries, holders)
-	var found []fit
-	for i, list := range lists {
-		found = addWeight(found, list, q.Weight(i))
-	}
-	return found, nil
+	return lists, nil
 }
 
 // holdersOf returns the rows that hold a term, in order: in the text, a
@@ -210,7 +232,7 @@ func (r *recall) leading(q *memory.Question, found []fit, now time.Time) ([]memo
 	rest := bestFirst(found)
 	heap.Init(&rest)
 	for len(rest) > 0 {
-		if len(leaders) == q.Pool() && q.Bound(rest[0].weights) < leaders[len(leaders)-1].score {
+		if len(leaders) == q.Pool() && q.Relevance(rest[0].weights) < leaders[len(leaders)-1].score {
 			break
 		}
 		batch := make(map[int64]float64)
@@ -304,21 +326,36 @@ func (r *recall) score(q *memory.Question, batch map[int64]float64, now time.Tim
 			Strength: row.Strength, Importance: row.Importance,
 		}
 		if r.query.MinStrength == nil || e.EffectiveStrength(now) >= *r.query.MinStrength {
-			scored = append(scored, leader{row.RowID, row.Position, q.Score(&e, batch[row.RowID], now)})
+			scored = append(scored, leader{row.RowID, row.Position, q.Score(&e, q.Relevance(batch[row.RowID]), now)})
 		}
 	}
 	return scored, nil
 }
 
-// around is the memory.Around of the query.
-func (r *recall) around(c *memory.Candidate, n int) ([]memory.Candidate, error) {
-	lender := within(r.scope).and(upTo(r.query.MaxConfidentiality))
+// surroundings are those of the query, by SQL.
+type surroundings struct {
+	*recall
+	holders [][]int64 // the rows that hold each term, in order
+	among   map[string]*memory.Holders
+}
+
+// lenders returns which rows others of the root stand among, as tables and
+// condition.
+func (s *surroundings) lenders(root string) (from string, c condition) {
+	from = "FROM entry_state AS s "
+	seen := within(s.scope).and(upTo(s.query.MaxConfidentiality))
+	if len(seen.terms) > 0 {
+		from += "CROSS JOIN entry AS e USING (row_id) "
+	}
+	return from, where("s.root = ?", root).and(seen)
+}
+
+// Around implements [memory.Surroundings].
+func (s *surroundings) Around(c *memory.Candidate, n int) ([]memory.Candidate, error) {
+	from, lenders := s.lenders(memory.Root(c.Entry.Agent))
 	side := func(beyond, order string) (rowIDs []int64, err error) {
-		along := where("s.root = ?", memory.Root(c.Entry.Agent)).
-			and(where(beyond, nanos(c.Entry.CreatedAt), c.Position)).and(lender)
-		err = r.collect(&rowIDs, `
-			SELECT s.row_id FROM entry_state AS s CROSS JOIN entry AS e USING (row_id) `+along.sql()+order+` LIMIT ?`,
-			append(along.args, n)...)
+		along := lenders.and(where(beyond, nanos(c.Entry.CreatedAt), c.Position))
+		err = s.collect(&rowIDs, `SELECT s.row_id `+from+along.sql()+order+` LIMIT ?`, append(along.args, n)...)
 		return rowIDs, err
 	}
 	before, err := side("(s.created_at, s.position) < (?, ?)", " ORDER BY s.created_at DESC, s.position DESC")
@@ -329,7 +366,7 @@ func (r *recall) around(c *memory.Candidate, n int) ([]memory.Candidate, error) 
 	if err != nil {
 		return nil, err
 	}
-	run, err := r.read(r.rowsByID(append(before, after...), condition{}))
+	run, err := s.read(s.rowsByID(append(before, after...), condition{}))
 	if err != nil {
 		return nil, err
 	}
@@ -338,4 +375,42 @@ func (r *recall) around(c *memory.Candidate, n int) ([]memory.Candidate, error) 
 		return cmp.Or(a.Entry.CreatedAt.Compare(b.Entry.CreatedAt), cmp.Compare(a.Position, b.Position))
 	})
 	return run, nil
+}
+
+// Among implements [memory.Surroundings].
+func (s *surroundings) Among(root string) (*memory.Holders, error) {
+	if known := s.among[root]; known != nil {
+		return known, nil
+	}
+	var list []byte
+	from, lenders := s.lenders(root)
+	if err := s.get(&list, `SELECT group_concat(s.row_id) `+from+lenders.sql(), lenders.args...); err != nil {
+		return nil, err
+	}
+	rows := appendIDs(nil, list)
+	slices.Sort(rows)
+	among := &memory.Holders{Entries: len(rows), Terms: make([]int, len(s.holders))}
+	for i, holders := range s.holders {
+		among.Terms[i] = shared(rows, holders)
+	}
+	if s.among == nil {
+		s.among = make(map[string]*memory.Holders)
+	}
+	s.among[root] = among
+	return among, nil
+}
+
+// shared counts the numbers that two ordered lists share.
+func shared(a, b []int64) (n int) {
+	for len(a) > 0 && len(b) > 0 {
+		switch {
+		case a[0] < b[0]:
+			a = a[1:]
+		case a[0] > b[0]:
+			b = b[1:]
+		default:
+			n, a, b = n+1, a[1:], b[1:]
+		}
+	}
+	return n
 }

@@ -2,7 +2,12 @@ package memorytest
 
 import (
 	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/loopmem/loopmem/memory"
 )
@@ -99,40 +104,58 @@ var questionRules = []rule{
 		s.update(2, memory.Change{Agent: new("conv:1:gina")})
 		t.same("Recall after the agents changed", hitIDs(s.recall(memory.Query{Text: "Jonas", Ranking: memory.RankingQuestion})), ids(1))
 	}},
-	{"QuestionWindow", "With a window, entries created shortly before and after in the same conversation lend their words, at 0.4 of the weight.", func(t *trial) {
-		turn := func(n int, text, who string, at time.Duration, edits ...func(*memory.Entry)) memory.Entry {
-			e := entry(n, text, append(edits, agent(who))...)
-			e.CreatedAt = epoch.Add(at - 100*time.Hour)
-			return e
+	{"QuestionWindow", "With a window, entries created shortly before and after in the same conversation lend their words, at half of the weight.", func(t *trial) {
+		turns := conversation(20, map[int]string{9: "Where did you buy the guitar?", 10: "The old guitar?", 11: "A guitar shop", 12: "In Lisbon, last May"})
+		for i := range turns[12:] { // after a pause
+			turns[12+i].CreatedAt = turns[12+i].CreatedAt.Add(2 * time.Hour)
 		}
-		s := t.with( // not in the order in which it was said
-			turn(3, "In Lisbon, last May", "conv:1:jon", 2*time.Minute),
-			turn(1, "Where did you buy the guitar?", "conv:1:gina", time.Minute),
-			turn(2, "the guitar", "conv:2:gina", 90*time.Second), // said between the two, elsewhere
-			turn(4, "Nice town", "conv:1:gina", 3*time.Minute),
-			turn(5, "It rained", "conv:1:gina", 2*time.Hour),
-			turn(6, "guitar strings", "conv:3:jon", time.Minute, restricted),
-			turn(7, "from Porto", "conv:3:gina", time.Minute))
+		between := func(e *memory.Entry) { e.CreatedAt = turns[10].CreatedAt.Add(time.Second) }
+		slices.Reverse(turns) // not in the order in which it was said
+		s := t.with(append(turns,
+			entry(21, "the guitar", agent("conv:2:gina"), between), // elsewhere
+			entry(22, "guitar strings", agent("conv:3:jon"), restricted),
+			entry(23, "from Porto", agent("conv:3:gina")))...)
 		ask := func(window int, level memory.Confidentiality) []memory.Hit {
 			return s.recall(memory.Query{
-				Text: "guitar", Ranking: memory.RankingQuestion, Window: window, Limit: 9, NoReinforce: true,
+				Text: "guitar", Ranking: memory.RankingQuestion, Window: window, Limit: 30, NoReinforce: true,
 				Filter: memory.Filter{MaxConfidentiality: &level},
 			})
 		}
 		hits := ask(1, memory.Restricted)
-		t.same("Recall with a window of 1", hitIDs(hits), ids(2, 1, 6, 3, 7))
-		t.same("what is lent", hits[3].Parts.Lent, []string{"guitar"})
-		t.same("matched", hits[3].Matched, false)
-		t.same("the relevance of what is lent", hits[3].Parts.Relevance, 0.4)
-		t.same("Recall with a window of 2", unordered(hitIDs(ask(2, memory.Restricted))), unordered(ids(1, 2, 3, 4, 6, 7)))
-		t.same("Recall with a window of 3, two hours later", unordered(hitIDs(ask(3, memory.Restricted))), unordered(ids(1, 2, 3, 4, 6, 7)))
-		t.same("Recall up to a level", unordered(hitIDs(ask(1, memory.Confidential))), unordered(ids(1, 2, 3)))
-		t.same("Recall without a window", unordered(hitIDs(ask(0, memory.Restricted))), unordered(ids(1, 2, 6)))
+		t.same("Recall with a window of 1", unordered(hitIDs(hits)), unordered(ids(8, 9, 10, 11, 12, 21, 22, 23)))
+		at := slices.Index(hitIDs(hits), ids(12)[0])
+		t.same("what is lent", hits[at].Parts.Lent, []string{"guitar"})
+		t.same("matched", hits[at].Matched, false)
+		t.same("the relevance of what is lent", hits[at].Parts.Relevance, 0.5)
+		t.same("Recall with a window of 2, beyond which there was a pause", unordered(hitIDs(ask(2, memory.Restricted))), unordered(ids(7, 8, 9, 10, 11, 12, 21, 22, 23)))
+		t.same("Recall up to a level", unordered(hitIDs(ask(1, memory.Confidential))), unordered(ids(8, 9, 10, 11, 12, 21)))
+		t.same("Recall without a window", unordered(hitIDs(ask(0, memory.Restricted))), unordered(ids(9, 10, 11, 21, 22)))
+	}},
+	{"QuestionWindowOfUnrelated", "Entries lend nothing where those with a word of the question stand no closer together than chance has it.", func(t *trial) {
+		s := t.with(conversation(20, map[int]string{3: "the guitar", 10: "a guitar", 17: "guitars"})...)
+		hits := s.recall(memory.Query{Text: "guitar", Ranking: memory.RankingQuestion, Window: 2, Limit: 9})
+		t.same("Recall", unordered(hitIDs(hits)), unordered(ids(3, 10, 17)))
 	}},
 	{"QuestionWindowFilters", "What is found by lent words passes the filter like everything else, but what lends need not.", func(t *trial) {
-		s := t.with(entry(1, "guitar", agent("c:1:a")), entry(2, "Lisbon", agent("c:1:b")), entry(3, "guitar case", agent("c:1:b")), entry(4, "Porto", agent("c:1:a")))
-		hits := s.recall(memory.Query{Text: "guitar", Ranking: memory.RankingQuestion, Window: 1, Limit: 9, Filter: memory.Filter{Agent: new("c:1:b")}})
-		t.same("Recall", hitIDs(hits), ids(3, 2))
+		s := t.with(conversation(30, map[int]string{5: "guitar", 6: "guitar case", 7: "guitar"})...)
+		hits := s.recall(memory.Query{Text: "guitar", Ranking: memory.RankingQuestion, Window: 2, Limit: 9, Filter: memory.Filter{Agent: new("conv:1:jon")}})
+		t.same("Recall", unordered(hitIDs(hits)), unordered(ids(4, 6, 8)))
+	}},
+	{"QuestionLikeTheReference", "Whatever is asked of conversations, with whatever filter and scope, the answer is that of the reference.", func(t *trial) {
+		random := rand.New(rand.NewPCG(9, 9))
+		entries := rambling(random, 90)
+		s := t.with(entries...)
+		reference, err := memory.NewStore(memory.WithEntries(entries...), memory.WithClock(t.clock.now))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 150 {
+			q, scope := anyQuestion(random)
+			want := answerRecall(t.Context(), reference.In(scope), q)
+			if got := answerRecall(t.Context(), s.Backend.In(scope), q); got != want {
+				t.Fatalf("%+v in %+v (-reference +store):\n%s", q, scope, cmp.Diff(strings.Split(want, "\n"), strings.Split(got, "\n")))
+			}
+		}
 	}},
 	{"QuestionFilters", "The limit counts what passes every filter.", func(t *trial) {
 		var entries []memory.Entry
@@ -173,4 +196,79 @@ var questionRules = []rule{
 			t.refused("Recall", err, memory.ErrInvalid)
 		}
 	}},
+}
+
+// conversation returns n turns of two speakers, a minute apart, of which those
+// in texts say what is there, and the others nothing in particular.
+func conversation(n int, texts map[int]string) (turns []memory.Entry) {
+	for i := 1; i <= n; i++ {
+		text, ok := texts[i]
+		if !ok {
+			text = "hm"
+		}
+		e := entry(i, text, agent([]string{"conv:1:jon", "conv:1:gina"}[i%2]))
+		e.CreatedAt = epoch.Add(time.Duration(i)*time.Minute - 100*time.Hour)
+		turns = append(turns, e)
+	}
+	return turns
+}
+
+// The words of rambling conversations, and who speaks.
+var (
+	ramblingWords  = strings.Fields("guitar piano violin tent lake boat bread oven flour rain")
+	ramblingAgents = []string{"conv:1:jon", "conv:1:gina", "conv:2:jon", "conv:2:maria", "solo"}
+)
+
+// rambling returns n turns of several conversations at a time, each of which
+// stays with a subject for a while.
+func rambling(random *rand.Rand, n int) (turns []memory.Entry) {
+	subject := 0
+	for i := range n {
+		if random.IntN(6) == 0 {
+			subject = random.IntN(len(ramblingWords) - 3)
+		}
+		words := []string{"so"}
+		for range random.IntN(4) {
+			words = append(words, ramblingWords[subject+random.IntN(3)])
+		}
+		e := entry(i+1, strings.Join(words, " "), agent(ramblingAgents[random.IntN(len(ramblingAgents))]), strength(random.Float64()))
+		e.CreatedAt = epoch.Add(time.Duration(i*random.IntN(3))*20*time.Minute - 100*time.Hour)
+		e.Confidentiality = memory.Confidentiality(max(random.IntN(9)-5, 0))
+		if random.IntN(3) == 0 {
+			e.Embedding = []float32{random.Float32(), 1 - random.Float32(), 0.5}
+		}
+		turns = append(turns, e)
+	}
+	return turns
+}
+
+// anyQuestion returns a question about what is said in rambling conversations,
+// and a scope to ask it in.
+func anyQuestion(random *rand.Rand) (q memory.Query, scope memory.Scope) {
+	q = memory.Query{Ranking: memory.RankingQuestion, Window: random.IntN(4), Limit: random.IntN(12)}
+	var words []string
+	for range random.IntN(4) {
+		words = append(words, ramblingWords[random.IntN(len(ramblingWords))])
+	}
+	q.Text = strings.Join(words, " ")
+	one := func() bool { return random.IntN(4) == 0 }
+	if one() {
+		q.Embedding = []float32{random.Float32(), random.Float32(), random.Float32()}
+	}
+	if one() {
+		q.Agent = &ramblingAgents[random.IntN(len(ramblingAgents))]
+	}
+	if one() {
+		q.MaxConfidentiality = new(memory.Internal)
+	}
+	if one() {
+		q.MinStrength = new(random.Float64() / 4)
+	}
+	if one() {
+		scope.Namespace = []string{"conv:1", "conv:2:maria", "solo"}[random.IntN(3)]
+	}
+	if one() {
+		scope.MaxConfidentiality = new(memory.Confidential)
+	}
+	return q, scope
 }

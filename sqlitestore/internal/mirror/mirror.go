@@ -12,7 +12,7 @@
 // of rows that are gone, it is [Mirror.Worn] and should be made anew.
 //
 // Reading order: mirror.go, words.go, order.go; then retrieve.go, composite.go
-// and question.go, one for each way to rank.
+// and question.go, one for each way to rank, and lend.go for the window.
 package mirror
 
 import (
@@ -56,6 +56,7 @@ type Mirror struct {
 	agents     names[agent]
 	categories names[struct{}]
 	speakers   map[string][]uint32 // agents by the terms of their speaker
+	roots      names[line]         // see memory.Root
 	order      order
 
 	limits  limits
@@ -83,6 +84,7 @@ type tag struct {
 type agent struct {
 	slots []uint32 // kept of agents whose speaker has terms
 	named bool     // the speaker has terms
+	root  uint32
 }
 
 // New returns an empty mirror.
@@ -146,6 +148,7 @@ func (m *Mirror) Put(state State, content *Content) {
 	m.rows = append(m.rows, r)
 	m.slots[state.RowID] = slot
 	m.order.add(slot)
+	m.putInLine(slot)
 	m.size += rowSize
 }
 
@@ -156,6 +159,7 @@ func (m *Mirror) putAgent(name string, slot uint32) uint32 {
 	a := &m.agents.about[n]
 	if int(n) == known {
 		m.size += nameSize + len(name)
+		a.root = m.roots.number(memory.Root(name))
 		for _, piece := range memory.Pieces(memory.Speaker(name)) {
 			for _, term := range memory.Terms(piece) {
 				a.named = true
@@ -178,7 +182,11 @@ func (m *Mirror) SetState(state State) {
 	}
 	r := &m.rows[slot]
 	moved := r.Relevance != state.Relevance || r.Position != state.Position
+	late := r.Position != state.Position || r.CreatedAt != state.CreatedAt
 	r.State = state
+	if late {
+		m.lineOf(slot).loose = true
+	}
 	if moved {
 		m.order.loosen(m.rows, slot)
 	}
@@ -193,7 +201,10 @@ func (m *Mirror) Remove(rowID int64) {
 }
 
 // Settle is to be called after changes and before questions.
-func (m *Mirror) Settle() { m.order.settle(m.rows) }
+func (m *Mirror) Settle() {
+	m.order.settle(m.rows)
+	m.settleLines()
+}
 
 // names numbers texts that many rows share, and keeps something about each.
 type names[T any] struct {

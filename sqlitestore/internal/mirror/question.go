@@ -11,19 +11,62 @@ import (
 // MaxTerms is how many terms a question may have.
 const MaxTerms = 64
 
-// Question weighs a question that has from 1 to [MaxTerms] terms, a limit and
-// no embedding, and returns the rows of the highest scores, as many as
-// memory.Question.Rank needs.
-func (m *Mirror) Question(question *memory.Question, query *memory.Query, sees Sees, whole bool, now time.Time) []int64 {
+// Answer is a row that may be among the result of a question.
+type Answer struct {
+	RowID int64
+	memory.Fit
+}
+
+// Question weighs a question that has no more than [MaxTerms] terms, and
+// returns the rows of the highest scores, as many as its limit. The cosines are
+// those of the rows that have an embedding, by row id, where the query has one;
+// whole says that every row may be seen.
+func (m *Mirror) Question(question *memory.Question, query *memory.Query, cosines map[int64]float64, sees Sees, whole bool, now time.Time) []Answer {
 	counts := m.counting()
 	defer m.done(counts)
-	holders := make([]int, len(question.Terms()))
-	for i, term := range question.Terms() {
-		m.holders(term, func(slots []uint32) {
+	a := asking{
+		Mirror: m, question: question, query: query, cosines: cosines, now: now,
+		sees: sees, whole: whole, passes: m.passing(query.Filter, sees, now), counts: counts,
+	}
+	a.weigh()
+	pool := a.leading(max(question.Pool(), question.LendingPool()))
+	lent, borrowers := a.lend(pool)
+	vectors := false
+	var slots []uint32
+	if len(cosines) > 0 || len(question.Terms()) == 0 || query.Limit == 0 {
+		slots, vectors = a.candidates()
+	} else {
+		for _, s := range pool {
+			slots = append(slots, s.slot)
+		}
+	}
+	return a.best(with(slots, borrowers), lent, vectors)
+}
+
+// asking is one run of Question.
+type asking struct {
+	*Mirror
+	question *memory.Question
+	query    *memory.Query
+	cosines  map[int64]float64
+	now      time.Time
+	sees     Sees
+	whole    bool
+	passes   func(slot uint32) bool
+	counts   *scratch
+	reading  reading
+}
+
+// weigh notes which terms the rows hold that may be seen, and weighs the
+// question by how many do.
+func (a *asking) weigh() {
+	holders := make([]int, len(a.question.Terms()))
+	for i, term := range a.question.Terms() {
+		a.holders(term, func(slots []uint32) {
 			for _, slot := range slots {
-				if f := counts.at(slot); f.last != int32(i+1) {
+				if f := a.counts.at(slot); f.last != int32(i+1) {
 					f.last = int32(i + 1)
-					if m.sees(slot, sees) {
+					if a.Mirror.sees(slot, a.sees) {
 						f.held |= 1 << i
 						holders[i]++
 					}
@@ -31,28 +74,7 @@ func (m *Mirror) Question(question *memory.Question, query *memory.Query, sees S
 			}
 		})
 	}
-	question.Weigh(m.seen(sees, whole), holders)
-
-	passes := m.passing(query.Filter, sees, now)
-	best := topk.New(question.Pool(), scored.before)
-	var x reading
-	for i := range counts.found {
-		f := &counts.found[i]
-		if f.held == 0 {
-			continue
-		}
-		weights := weightsOf(question, f.held)
-		if best.Full() && question.Bound(weights) < best.Worst().score || !passes(f.slot) {
-			continue
-		}
-		score := question.Score(x.of(m, f.slot), weights, now)
-		best.Add(scored{slot: f.slot, position: m.rows[f.slot].Position, score: score})
-	}
-	var rowIDs []int64
-	for _, s := range best.Ranked() {
-		rowIDs = append(rowIDs, m.rows[s.slot].RowID)
-	}
-	return rowIDs
+	a.question.Weigh(a.seen(a.sees, a.whole), holders)
 }
 
 // holders calls visit with the slots that hold a term, in several lists.
@@ -61,8 +83,8 @@ func (m *Mirror) holders(term string, visit func(slots []uint32)) {
 		visit(m.words.texts[piece])
 		visit(m.words.keywords[piece])
 	}
-	for _, a := range m.speakers[term] {
-		visit(m.agents.about[a].slots)
+	for _, n := range m.speakers[term] {
+		visit(m.agents.about[n].slots)
 	}
 }
 
@@ -79,10 +101,119 @@ func (m *Mirror) seen(sees Sees, whole bool) (n int) {
 	return n
 }
 
-// weightsOf sums the weights of terms in their order, as the ranking does.
-func weightsOf(question *memory.Question, held uint64) (sum float64) {
+// leading returns up to n rows that are the best by their text alone.
+func (a *asking) leading(n int) []scored {
+	best := topk.New(n, scored.before)
+	for i := range a.counts.found {
+		f := &a.counts.found[i]
+		if f.held == 0 {
+			continue
+		}
+		relevance := a.question.Relevance(a.weightsOf(f.held))
+		if best.Full() && (n == 0 || relevance < best.Worst().score) || !a.passes(f.slot) {
+			continue
+		}
+		best.Add(a.scored(f.slot, relevance))
+	}
+	return best.Ranked()
+}
+
+// weightsOf sums the weights of terms in their order, as memory.Question.Sum
+// does.
+func (a *asking) weightsOf(held uint64) (sum float64) {
 	for ; held != 0; held &= held - 1 {
-		sum += question.Weight(bits.TrailingZeros64(held))
+		sum += a.question.Weight(bits.TrailingZeros64(held))
 	}
 	return sum
+}
+
+func (a *asking) scored(slot uint32, relevance float64) scored {
+	score := a.question.Score(a.reading.of(a.Mirror, slot), relevance, a.now)
+	return scored{slot, a.rows[slot].Position, score, relevance}
+}
+
+// held returns which terms a slot holds.
+func (a *asking) held(slot uint32) uint64 {
+	if !a.counts.has(slot) {
+		return 0
+	}
+	return a.counts.at(slot).held
+}
+
+// candidates returns all rows that match or have an embedding to compare, and
+// whether there are such.
+func (a *asking) candidates() (slots []uint32, vectors bool) {
+	for i := range a.rows {
+		slot := uint32(i)
+		_, vector := a.cosines[a.rows[slot].RowID]
+		if (vector || a.held(slot) != 0 || len(a.question.Terms()) == 0) && a.passes(slot) {
+			slots = append(slots, slot)
+			vectors = vectors || vector
+		}
+	}
+	return slots, vectors
+}
+
+// with appends those of more that are not among the slots yet.
+func with(slots, more []uint32) []uint32 {
+	if len(more) == 0 {
+		return slots
+	}
+	known := make(map[uint32]bool, len(slots))
+	for _, slot := range slots {
+		known[slot] = true
+	}
+	for _, slot := range more {
+		if !known[slot] {
+			known[slot] = true
+			slots = append(slots, slot)
+		}
+	}
+	return slots
+}
+
+// best returns the best of the slots.
+func (a *asking) best(slots []uint32, lent map[int64][]bool, vectors bool) []Answer {
+	limit := a.query.Limit
+	if limit == 0 {
+		limit = len(slots)
+	}
+	best := topk.New(limit, scored.before)
+	for _, slot := range slots {
+		best.Add(a.scored(slot, a.relevance(slot, lent, vectors)))
+	}
+	var answers []Answer
+	for _, s := range best.Ranked() {
+		row := &a.rows[s.slot]
+		answers = append(answers, Answer{row.RowID, memory.Fit{Relevance: s.relevance, Lent: lent[row.Position]}})
+	}
+	return answers
+}
+
+// relevance is that of a row to the question.
+func (a *asking) relevance(slot uint32, lent map[int64][]bool, vectors bool) float64 {
+	row := &a.rows[slot]
+	if len(a.question.Terms()) == 0 && !vectors {
+		return 1
+	}
+	sum := 0.0
+	if by := lent[row.Position]; by != nil {
+		sum = a.question.Sum(a.holds(slot), by)
+	} else {
+		sum = a.weightsOf(a.held(slot))
+	}
+	relevance := a.question.Relevance(sum)
+	if vectors {
+		relevance = a.question.Blend(relevance, a.cosines[row.RowID])
+	}
+	return relevance
+}
+
+// holds returns which terms a slot holds, in the form of package memory.
+func (a *asking) holds(slot uint32) []int {
+	holds := make([]int, len(a.question.Terms()))
+	for held := a.held(slot); held != 0; held &= held - 1 {
+		holds[bits.TrailingZeros64(held)] = 1
+	}
+	return holds
 }
