@@ -283,7 +283,7 @@ func TestWritePanicking(t *testing.T) {
 			}
 		}()
 		_ = s.write(t.Context(), func(w *writeTx) error {
-			if err := w.insert(new(fixture(7))); err != nil {
+			if _, err := w.insert(new(fixture(7))); err != nil {
 				t.Error(err)
 			}
 			panic("on purpose")

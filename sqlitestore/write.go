@@ -52,6 +52,13 @@ func (s *Store) StoreBatch(ctx context.Context, entries []memory.Entry, onConfli
 
 // put stores one entry and counts what became of it.
 func (w *writeTx) put(scope memory.Scope, e *memory.Entry, onConflict memory.OnConflict, result *memory.BatchResult) error {
+	if w.settings.Capacity == 0 {
+		// As a rule the id is new. To try is faster than to look first.
+		if inserted, err := w.insert(e); inserted || err != nil {
+			result.Stored++
+			return err
+		}
+	}
 	var old struct {
 		RowID           int64                  `db:"row_id"`
 		Agent           string                 `db:"agent"`
@@ -79,32 +86,38 @@ func (w *writeTx) put(scope memory.Scope, e *memory.Entry, onConflict memory.OnC
 		}
 		result.Replaced++
 	}
-	return w.insert(e)
+	_, err = w.insert(e)
+	return err
 }
 
-// insert adds the entry under a new row id at the end of insertion order.
-func (w *writeTx) insert(e *memory.Entry) error {
+// insert adds the entry under a new row id at the end of insertion order, or
+// reports that there is one of its id.
+func (w *writeTx) insert(e *memory.Entry) (inserted bool, err error) {
 	version, err := w.bump()
 	if err != nil {
-		return err
+		return false, err
 	}
 	sum := contentSum(e)
-	inserted, err := w.exec(`
+	result, err := w.exec(`
 		INSERT INTO entry (version, checksum, id, importance, memory_type, confidentiality,
 		                   validated, pinned, category, agent, author_user_id, author_tenant_id, tags,
 		                   keywords, attributes, related_ids, source_ids, summary, memory)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (id) DO NOTHING`,
 		append([]any{version, sum, e.ID[:]}, contentOf(e)...)...)
 	if err != nil {
-		return err
+		return false, err
 	}
-	rowID, err := inserted.LastInsertId()
+	if n, err := result.RowsAffected(); n == 0 || err != nil {
+		return false, err
+	}
+	rowID, err := result.LastInsertId()
 	if err != nil {
-		return err
+		return false, err
 	}
 	position, err := w.endOfOrder()
 	if err != nil {
-		return err
+		return false, err
 	}
 	_, err = w.exec(`
 		INSERT INTO entry_state (position, version, checksum, created_at, relevance, strength, zero_signs, access_count,
@@ -112,15 +125,15 @@ func (w *writeTx) insert(e *memory.Entry) error {
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		append(stateOf(rowID, position, version, e), memory.Root(e.Agent), rowID)...)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if len(e.Embedding) > 0 {
 		if err := w.putEmbedding(rowID, e.Embedding); err != nil {
-			return err
+			return false, err
 		}
 	}
 	w.tally.add(sum)
-	return w.reindex(rowID, e)
+	return true, w.reindex(rowID, e)
 }
 
 // contentOf lists the content columns of an entry that follow its id, in the
