@@ -87,11 +87,11 @@ func (s *settings) measureCorpus(ctx context.Context, c corpus, r *results) erro
 func (s *settings) measureStage(ctx context.Context, c corpus, b backend, stage stage, note func(string, sample)) (err error) {
 	var workloads []workload
 	for _, w := range stage.workloads {
-		if s.wants(w.name) && (w.on == nil || w.on(&b)) {
+		if s.wants(w.name) && w.isOn(&b) {
 			workloads = append(workloads, w)
 		}
 	}
-	noteImport := stage.noteImport && s.wants(importing)
+	noteImport := stage.noteImport && s.wants(importing) && !b.answersOnly
 	if len(workloads) == 0 && !noteImport {
 		return nil
 	}

@@ -10,7 +10,8 @@ import (
 // workload is one thing that is measured.
 type workload struct {
 	name string
-	// on tells which backends it is for; nil means all.
+	// on tells which backends it is for; nil means all that are not for
+	// questions only.
 	on func(*backend) bool
 	// closed is set where the store must not be open in this process.
 	closed  bool
@@ -49,6 +50,7 @@ func stages() []stage {
 		{workloads: slices.Concat(retrieving(), recalling(), writing(), processes(), overMCP(), together()), noteImport: true},
 		{adapt: withEmbeddings, workloads: hybrid()},
 		{adapt: generatedBy(mostlyDistinct), workloads: consolidating("distinct")},
+		{adapt: generatedBy(mostlyDistinct), workloads: waiting()},
 		{adapt: generatedBy(nearDuplicates), workloads: consolidating("near duplicates")},
 	}
 }
@@ -68,7 +70,16 @@ func generatedBy(generate func(n int, seed uint64) []memory.Entry) func(context.
 	}
 }
 
-func hasFile(b *backend) bool  { return b.file != "" }
+// isOn reports whether the workload is for a backend.
+func (w *workload) isOn(b *backend) bool {
+	if w.on == nil {
+		return !b.answersOnly
+	}
+	return w.on(b)
+}
+
+func onAll(*backend) bool      { return true }
+func hasFile(b *backend) bool  { return b.file != "" && !b.answersOnly }
 func isShared(b *backend) bool { return b.shared }
 
 // kinds are the kinds of questions, by their names in the report.

@@ -14,7 +14,7 @@ import (
 func consolidating(kind string) []workload {
 	return []workload{{
 		name: "consolidate/" + kind,
-		on:   func(b *backend) bool { return b.name != tunedScan }, // there is one plain pass
+		on:   func(b *backend) bool { return b.name != tunedScan && !b.answersOnly }, // there is one plain pass
 		measure: func(ctx context.Context, t *trial) (sample, error) {
 			if reason, err := t.tooSlow(ctx); reason != "" || err != nil {
 				return sample{skipped: reason}, err
@@ -31,6 +31,46 @@ func consolidating(kind string) []workload {
 				s.checked, err = t.checkClusters(ctx, stats)
 			}
 			return s, err
+		},
+	}}
+}
+
+// waiting is how long the slowest of the writes of another handle takes while
+// the store is consolidated. What they look for is not there, so that they
+// change nothing.
+func waiting() []workload {
+	return []workload{{
+		name: "slowest write while consolidating", on: isShared,
+		measure: func(ctx context.Context, t *trial) (s sample, err error) {
+			other, err := t.backend.open(ctx, t.folder)
+			if err != nil {
+				return s, err
+			}
+			defer func() { err = errors.Join(err, other.Close()) }()
+			consolidated := make(chan error, 1)
+			go func() {
+				_, err := t.subject.Consolidate(ctx)
+				consolidated <- err
+			}()
+			var slowest clock
+			for {
+				select {
+				case err := <-consolidated:
+					s.add(slowest, 1)
+					return s, err
+				default:
+				}
+				var c clock
+				c.start()
+				_, err := other.Forget(ctx, uuid.New())
+				c.stop()
+				if err != nil {
+					return s, errors.Join(err, <-consolidated)
+				}
+				if c.took > slowest.took {
+					slowest = c
+				}
+			}
 		},
 	}}
 }

@@ -12,7 +12,7 @@ import (
 func retrieving() []workload {
 	var out []workload
 	for _, kind := range kinds {
-		out = append(out, workload{name: "retrieve/" + kind.name, measure: func(ctx context.Context, t *trial) (sample, error) {
+		out = append(out, workload{name: "retrieve/" + kind.name, on: onAll, measure: func(ctx context.Context, t *trial) (sample, error) {
 			texts := kind.texts(&t.asked)
 			var got []memory.Match
 			return t.repeat(ctx, operation{
@@ -78,7 +78,7 @@ func queries(texts []string, q memory.Query) []memory.Query {
 // asking is a workload of Recall. Every answer strengthens what it returns,
 // and thereby changes the next; the truth keeps up with that.
 func asking(name string, ask func(*corpus) []memory.Query) workload {
-	return workload{name: name, measure: func(ctx context.Context, t *trial) (sample, error) {
+	return workload{name: name, on: onAll, measure: func(ctx context.Context, t *trial) (sample, error) {
 		asked := ask(&t.corpus)
 		var got memory.Recollection
 		return t.repeat(ctx, operation{
