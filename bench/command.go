@@ -81,7 +81,7 @@ much; absolute figures are those of the machine and of what else it does.`,
 	}
 	flags := root.Flags()
 	flags.IntSliceVarP(&s.ns, "entries", "n", []int{10_000}, "how many entries; several `NUMBERS` give curves")
-	flags.StringSliceVar(&s.corpora, "corpus", []string{"template"}, "template, zipf, or the path of a JSONL `FILE`; several are measured in turn")
+	flags.StringSliceVar(&s.corpora, "corpus", []string{"template"}, "template, zipf, or the path of a JSONL `FILE`, with :again behind it to repeat that as often as needed; several are measured in turn")
 	flags.Uint64Var(&s.seed, "seed", 1, "where the generated corpora begin")
 	flags.DurationVar(&s.budget, "budget", 200*time.Millisecond, "how long each workload is measured on each backend, and how long its answers are checked")
 	flags.DurationVar(&s.patience, "patience", time.Minute, "leave a consolidation out that would probably take longer")

@@ -19,17 +19,22 @@ import (
 var now = time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
 
 // loadCorpus returns up to n entries of the corpus of that name: template,
-// zipf, or the path of a JSONL file in any form that loopmem imports. The
-// same seed gives the same entries.
+// zipf, or the path of a JSONL file in any form that loopmem imports; behind a
+// path, :again has the file begin anew until there are enough. The same seed
+// gives the same entries.
 func loadCorpus(ctx context.Context, name string, n int, seed uint64) ([]memory.Entry, error) {
 	switch name {
 	case "template":
 		return template(n, seed), nil
 	case "zipf":
 		return zipf(n, seed), nil
-	default:
-		return fromFile(ctx, name, n)
 	}
+	path, repeated := strings.CutSuffix(name, ":again")
+	entries, err := fromFile(ctx, path, n)
+	if err == nil && repeated {
+		entries = again(entries, n, seed)
+	}
+	return entries, err
 }
 
 // The streams of random numbers, one for each purpose, so that a change of
@@ -39,6 +44,7 @@ const (
 	zipfStream
 	vocabularyStream
 	nearStream
+	againStream
 )
 
 func random(seed, stream uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, stream)) }
@@ -164,6 +170,21 @@ func fromFile(ctx context.Context, path string, n int) ([]memory.Entry, error) {
 		return nil, fmt.Errorf("%s holds no entries", path)
 	}
 	return entries, nil
+}
+
+// again repeats entries until there are n. Those of each round have ids and
+// agents of their own, so that they are as many conversations as before, and
+// not one in which everything is said several times.
+func again(entries []memory.Entry, n int, seed uint64) []memory.Entry {
+	r := random(seed, againStream)
+	once := len(entries)
+	for i := once; i < n; i++ {
+		e := entries[i-once].Clone()
+		e.ID = newID(r)
+		e.Agent = fmt.Sprintf("round%d:%s", i/once, entries[i%once].Agent)
+		entries = append(entries, e)
+	}
+	return entries
 }
 
 // mostlyDistinct returns entries for a consolidation that finds next to

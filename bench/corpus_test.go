@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
 
 	"github.com/loopmem/loopmem/memory"
 )
@@ -157,4 +158,31 @@ func holders(entries []memory.Entry, word string) int {
 		}
 	}
 	return n
+}
+
+// Repeated entries are other entries with the same texts, each round as it was
+// first.
+func TestLoadCorpus_again(t *testing.T) {
+	entries := zipf(10, 1)
+	path := filepath.Join(t.TempDir(), "corpus.jsonl")
+	if err := writeLines(path, entries); err != nil {
+		t.Fatal(err)
+	}
+	got, err := loadCorpus(t.Context(), path+":again", 25, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(got) != 25 {
+		t.Fatalf("%d entries, want 25", len(got))
+	}
+	ids := make(map[uuid.UUID]bool)
+	for i := range got {
+		ids[got[i].ID] = true
+		if first := entries[i%10]; got[i].Memory != first.Memory || !strings.HasSuffix(got[i].Agent, first.Agent) {
+			t.Errorf("entry %d is %+v, want a copy of %+v", i, got[i], first)
+		}
+	}
+	if len(ids) != len(got) {
+		t.Errorf("%d ids of %d entries", len(ids), len(got))
+	}
 }

@@ -29,6 +29,9 @@ func (s *scan) rank(_ context.Context, query memory.Query) ([]memory.Hit, error)
 	if err := query.Validate(); err != nil {
 		return nil, err
 	}
+	if query.Ranking == memory.RankingQuestion {
+		return s.answer(&query)
+	}
 	q := recall{scan: s, Query: query, tokens: query.Tokens()}
 	if q.Limit == 0 {
 		q.Limit = len(s.records)
@@ -47,6 +50,27 @@ func (s *scan) rank(_ context.Context, query memory.Query) ([]memory.Hit, error)
 		hits[i].Entry.Touch(now, !q.NoReinforce)
 	}
 	return hits, nil
+}
+
+// answer answers a question as the specification does, to which nothing of
+// another store compares.
+func (s *scan) answer(query *memory.Query) ([]memory.Hit, error) {
+	all := make([]memory.Candidate, len(s.records))
+	for i, r := range s.records {
+		all[i] = memory.Candidate{Entry: r.entry, Position: int64(i)}
+	}
+	hits, err := query.Answer(now, all, func(ids []uuid.UUID) (linked []memory.Candidate, err error) {
+		for _, c := range all {
+			if slices.Contains(ids, c.Entry.ID) {
+				linked = append(linked, c)
+			}
+		}
+		return linked, nil
+	})
+	for i := range hits {
+		hits[i].Entry = hits[i].Entry.Clone()
+	}
+	return hits, err
 }
 
 // recall is one run of Recall.

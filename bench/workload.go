@@ -47,7 +47,7 @@ func (s *stage) names() []string {
 // stages are all measurements in the order in which they are made.
 func stages() []stage {
 	return []stage{
-		{workloads: slices.Concat(retrieving(), recalling(), writing(), processes(), overMCP(), together()), noteImport: true},
+		{workloads: slices.Concat(retrieving(), recalling(), questioning(), writing(), processes(), overMCP(), together()), noteImport: true},
 		{adapt: withEmbeddings, workloads: hybrid()},
 		{adapt: generatedBy(mostlyDistinct), workloads: consolidating("distinct")},
 		{adapt: generatedBy(mostlyDistinct), workloads: waiting()},

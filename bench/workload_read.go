@@ -54,15 +54,47 @@ func recalling() []workload {
 	}))
 }
 
+// questioning are the workloads of Recall by the ranking for questions, of ten
+// words each. The yardsticks take no part: they do not know it.
+func questioning() []workload {
+	tenWords := func(name string, ask func(*corpus) memory.Query) workload {
+		w := asking("recall question/"+name, func(c *corpus) []memory.Query {
+			q := ask(c)
+			q.Ranking = memory.RankingQuestion
+			return queries(c.asked.ten, q)
+		})
+		w.on = isStore
+		return w
+	}
+	return []workload{
+		tenWords("ten words", func(*corpus) memory.Query { return memory.Query{} }),
+		tenWords("window 2", func(*corpus) memory.Query { return memory.Query{Window: 2} }),
+		tenWords("agent filter", func(c *corpus) memory.Query {
+			return memory.Query{Window: 2, Filter: memory.Filter{Agent: &c.entries[len(c.entries)/2].Agent}}
+		}),
+	}
+}
+
+func isStore(b *backend) bool { return !b.yardstick() }
+
 // hybrid are the workloads of Recall with embeddings.
 func hybrid() []workload {
-	return []workload{asking("recall exact/hybrid 384", func(c *corpus) []memory.Query {
-		asked := queries(c.asked.tenth, memory.Query{ExactWords: true})
+	near := func(c *corpus, asked []memory.Query) []memory.Query {
 		for i := range asked {
 			asked[i].Embedding = c.entries[i%len(c.entries)].Embedding
 		}
 		return asked
-	})}
+	}
+	question := asking("recall question/hybrid 384", func(c *corpus) []memory.Query {
+		return near(c, queries(c.asked.ten, memory.Query{Ranking: memory.RankingQuestion, Window: 2}))
+	})
+	question.on = isStore
+	return []workload{
+		asking("recall exact/hybrid 384", func(c *corpus) []memory.Query {
+			return near(c, queries(c.asked.tenth, memory.Query{ExactWords: true}))
+		}),
+		question,
+	}
 }
 
 // queries are a query with each of the texts.

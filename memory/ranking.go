@@ -38,9 +38,10 @@ func ParseRanking(name string) (Ranking, error) {
 	return 0, invalid("ranking", "is %q; use composite or question", name)
 }
 
-// answer ranks by the ranking of the query, with all entries in hand that the
-// handle sees.
-func (q *Query) answer(now time.Time, all []Candidate, follow Follow) ([]Hit, error) {
+// Answer ranks by the ranking of the query, for a store that has all entries in
+// hand that its handle sees. The book-keeping of the returned entries is done in
+// the result, not in the store.
+func (q *Query) Answer(now time.Time, all []Candidate, follow Follow) ([]Hit, error) {
 	if q.Ranking == RankingComposite {
 		return q.Rank(now, all, follow)
 	}

@@ -413,7 +413,7 @@ func (s *Store) Recall(ctx context.Context, query Query) (Recollection, error) {
 		all = append(all, Candidate{Entry: r.Entry, Position: int64(i)})
 		byID[r.Entry.ID] = r
 	}
-	hits, err := query.answer(now, all, func(ids []uuid.UUID) ([]Candidate, error) {
+	hits, err := query.Answer(now, all, func(ids []uuid.UUID) ([]Candidate, error) {
 		var linked []Candidate
 		for _, c := range all {
 			if slices.Contains(ids, c.Entry.ID) {
