@@ -17,7 +17,7 @@ import (
 // the marks of Latin, Greek and Cyrillic letters), possessives and other
 // apostrophes cut, and English words stemmed by the Snowball stemmer (M. F.
 // Porter, "An algorithm for suffix stripping", 1980, in the revision of
-// 2001). Where a script writes no spaces, or grows its words together as
+// 2001), irregular forms by way of their base: lost and losing are lose. Where a script writes no spaces, or grows its words together as
 // Korean does, every character and every pair of neighbours is a term.
 // Symbols such as emoji are words of one character. A piece without any word
 // is known by itself.
@@ -63,6 +63,9 @@ func (w word) terms() []string {
 func stem(word string) string {
 	if strings.ContainsFunc(word, func(r rune) bool { return r < 'a' || r > 'z' }) {
 		return word
+	}
+	if base, ok := irregular[word]; ok {
+		word = base
 	}
 	return english.Stem(word, true)
 }

@@ -13,7 +13,7 @@ import (
 
 // indexVersion is the version of what reindex writes. A store with another
 // one is indexed anew when it is opened; raise it with every change.
-const indexVersion = 3
+const indexVersion = 4
 
 // The kinds of token in the posting index.
 const (
