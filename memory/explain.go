@@ -37,6 +37,14 @@ func (e Explanation) String() string {
 	if len(e.Lent) > 0 {
 		found += ", near " + strings.Join(e.Lent, " ")
 	}
-	return fmt.Sprintf("%s: relevance %.2f, recency %.2f, importance %.2f, strength %.2f; by %s",
-		found, e.Relevance, e.Recency, e.Importance, e.Strength, e.Ranking)
+	return found + ": " + fmt.Sprintf(e.formula(), e.Relevance, e.Recency, e.Importance, e.Strength)
+}
+
+// formula is how the ranking makes a score of relevance, recency, importance
+// and strength, in this order.
+func (e *Explanation) formula() string {
+	if e.Ranking == RankingQuestion.String() {
+		return "relevance %.2f * (0.7 + 0.1 * recency %.2f + 0.1 * importance %.2f + 0.1 * strength %.2f)"
+	}
+	return "0.3 * relevance %.2f + 0.25 * recency %.2f + 0.25 * importance %.2f + 0.2 * strength %.2f"
 }

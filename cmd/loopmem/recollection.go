@@ -28,6 +28,9 @@ type explained struct {
 }
 
 func (r *recollection) print(hits []memory.Hit) error {
+	if len(hits) == 0 && !r.app.json {
+		fmt.Fprintln(r.app.err, "loopmem: nothing that is remembered fits")
+	}
 	for i := range hits {
 		h := &hits[i]
 		if r.app.json {
