@@ -221,7 +221,7 @@ func TestRecall_explains(t *testing.T) {
 			NextCursor string `json:"next_cursor"`
 		}
 		a := c.must("memory_recall", in, &got)
-		if len(got.Entries) == 0 || !strings.Contains(a.text, `"for stage rebuilt: relevance 1.00, `) {
+		if len(got.Entries) == 0 || !strings.Contains(a.text, `"for stage rebuild: relevance 1.00 * (0.7 `) {
 			t.Fatalf("no reason is given:\n%s", a.text)
 		}
 		for _, e := range got.Entries {
