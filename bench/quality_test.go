@@ -43,16 +43,8 @@ func TestQuality(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	var out, errs bytes.Buffer
 	plot := filepath.Join(folder, "plots", "quality.svg")
-	args := []string{"quality", folder, "--stores", "memory,file,sqlite", "--json", "--plot", plot}
-	if status := Run(t.Context(), args, strings.NewReader(""), &out, &errs); status != 0 {
-		t.Fatalf("exit status %d: %s", status, &errs)
-	}
-	var q quality
-	if err := json.Unmarshal(out.Bytes(), &q); err != nil {
-		t.Fatal(err)
-	}
+	q := measuredQuality(t, folder, "--stores", "memory,file,sqlite", "--plot", plot)
 	if want := 3 * len(approaches) * 2; len(q.Results) != want {
 		t.Errorf("%d figures, want %d", len(q.Results), want)
 	}
@@ -64,4 +56,32 @@ func TestQuality(t *testing.T) {
 	if _, err := os.Stat(plot); err != nil {
 		t.Error(err)
 	}
+}
+
+// TestQuality_scripts asks about memories in Chinese, Japanese, Korean, Thai,
+// languages with accents in both forms of Unicode, and others, a question for
+// each: its answer must stand first nearly every time.
+func TestQuality_scripts(t *testing.T) {
+	q := measuredQuality(t, filepath.Join("testdata", "scripts"), "--rankings", "question", "--plot", "")
+	if q.Questions != 49 || len(q.Results) == 0 {
+		t.Fatalf("%d questions and %d figures", q.Questions, len(q.Results))
+	}
+	for _, f := range q.Results {
+		if f.MRR < 0.95 {
+			t.Errorf("%+v", f)
+		}
+	}
+}
+
+func measuredQuality(t *testing.T, folder string, flags ...string) (q quality) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	args := append([]string{"quality", folder, "--json"}, flags...)
+	if status := Run(t.Context(), args, strings.NewReader(""), &out, &errs); status != 0 {
+		t.Fatalf("exit status %d: %s", status, &errs)
+	}
+	if err := json.Unmarshal(out.Bytes(), &q); err != nil {
+		t.Fatal(err)
+	}
+	return q
 }
