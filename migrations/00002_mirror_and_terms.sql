@@ -2,10 +2,10 @@
 -- questions in the vocabulary instead of in every entry's postings.
 
 -- +goose Up
-ALTER TABLE store ADD COLUMN tombstones_since INTEGER NOT NULL DEFAULT 0; -- the version up to which tombstones were dropped
+ALTER TABLE store ADD COLUMN changes_since INTEGER NOT NULL DEFAULT 0; -- from which version on rows and tombstones tell what has changed
 
 -- entry_state.version is that of the store when anything of the entry last
--- changed, its content included.
+-- changed, its content included, but for the decay of a whole pass.
 UPDATE entry_state
 SET version = (SELECT max(entry_state.version, entry.version) FROM entry WHERE entry.row_id = entry_state.row_id);
 CREATE INDEX entry_state_by_version ON entry_state (version); -- what has changed since
@@ -16,7 +16,7 @@ CREATE TABLE tombstone (
     row_id  INTEGER NOT NULL,
     PRIMARY KEY (version, row_id)
 ) STRICT, WITHOUT ROWID;
-UPDATE store SET tombstones_since = version;
+UPDATE store SET changes_since = version;
 
 -- The terms (see memory.Terms) of the pieces, by which questions find them.
 -- The names of speakers are made of pieces now too: the token a12 in the
@@ -44,6 +44,6 @@ CREATE TABLE tombstone (
     version INTEGER NOT NULL
 ) STRICT;
 DROP INDEX entry_state_by_version;
-ALTER TABLE store DROP COLUMN tombstones_since;
+ALTER TABLE store DROP COLUMN changes_since;
 UPDATE store SET index_version = 0;
 PRAGMA user_version = 1;

@@ -264,17 +264,17 @@ func (w *writeTx) settle(p passPlan, survivor *memory.Survivor) (err error) {
 }
 
 // decay writes what a pass changes of every row, and nothing else: SQLite
-// would write the indexes of the other columns anew too.
+// would write the indexes of the other columns anew too. The version of the row
+// is one of those; the pass gives notice for all at once.
 func (w *writeTx) decay(rowID, sum int64, e *memory.Entry) error {
-	version, err := w.bump()
-	if err != nil {
+	if _, err := w.bump(); err != nil {
 		return err
 	}
-	_, err = w.exec(`
+	_, err := w.exec(`
 		UPDATE entry_state
-		SET version = ?, checksum = ?, relevance = ?, zero_signs = ?, last_decayed = ?
+		SET checksum = ?, relevance = ?, zero_signs = ?, last_decayed = ?
 		WHERE row_id = ?`,
-		version, sum, float64(e.Relevance), zeroSigns(e), optionalNanos(e.LastDecayed), rowID)
+		sum, float64(e.Relevance), zeroSigns(e), optionalNanos(e.LastDecayed), rowID)
 	return err
 }
 
@@ -299,9 +299,6 @@ func (w *writeTx) relinkOthers(merged map[uuid.UUID]uuid.UUID) error {
 	return nil
 }
 
-// rememberedTombstones bounds the table of rows that are gone.
-const rememberedTombstones = 10_000
-
 // finishConsolidation notes the time of the pass and drops what has been kept
 // long enough.
 func (w *writeTx) finishConsolidation(whole bool) error {
@@ -316,19 +313,15 @@ func (w *writeTx) finishConsolidation(whole bool) error {
 	if _, err := w.exec(`DELETE FROM archive WHERE archived_at < ?`, nanos(w.now.Add(-w.options.ArchiveFor))); err != nil {
 		return err
 	}
-	return w.dropTombstones()
+	return w.beginAnew()
 }
 
-// dropTombstones keeps the latest tombstones only. Who remembers an older
-// state of the store has to read it anew.
-func (w *writeTx) dropTombstones() error {
-	_, err := w.exec(`
-		UPDATE store SET tombstones_since = coalesce(
-			(SELECT version FROM tombstone ORDER BY version DESC LIMIT 1 OFFSET ?), tombstones_since)`,
-		rememberedTombstones)
-	if err != nil {
+// beginAnew has every process that remembers rows read them anew, as nearly
+// all may have changed; so no tombstone is of use any more.
+func (w *writeTx) beginAnew() error {
+	if _, err := w.exec(`UPDATE store SET changes_since = version`); err != nil {
 		return err
 	}
-	_, err = w.exec(`DELETE FROM tombstone WHERE version <= (SELECT tombstones_since FROM store)`)
+	_, err := w.exec(`DELETE FROM tombstone`)
 	return err
 }

@@ -71,13 +71,13 @@ func (d *database) viewMirrored(ctx context.Context, read func(*tx, *mirror.Mirr
 
 // standing is what the table store says of the state a transaction sees.
 type standing struct {
-	Version         int64 `db:"version"`
-	Entries         int64 `db:"entries"`
-	TombstonesSince int64 `db:"tombstones_since"`
+	Version      int64 `db:"version"`
+	Entries      int64 `db:"entries"`
+	ChangesSince int64 `db:"changes_since"`
 }
 
 func (t *tx) standing() (s standing, err error) {
-	err = t.get(&s, `SELECT version, entries, tombstones_since FROM store WHERE only_row = 1`)
+	err = t.get(&s, `SELECT version, entries, changes_since FROM store WHERE only_row = 1`)
 	return s, err
 }
 
@@ -170,7 +170,7 @@ func mirrored(rowID, position int64, e *memory.Entry) mirror.State {
 // catchUp brings the changes into the mirror, or reports that there are too
 // many.
 func (g *mirroring) catchUp(t *tx, now standing) (done bool, err error) {
-	if g.version < now.TombstonesSince {
+	if g.version < now.ChangesSince {
 		return false, nil
 	}
 	var gone []int64

@@ -79,7 +79,7 @@ func (w *writeTx) changedSince(p passPlan) (map[int64]bool, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p.standing.Version < now.TombstonesSince {
+	if p.standing.Version < now.ChangesSince {
 		// What has gone is not known any more.
 		for i := range p.rows {
 			changed[p.rows[i].rowID] = true
