@@ -26,6 +26,10 @@ fuzz: ## fuzz every target for FUZZTIME (10s)
 stress: ## kill and stop processes at one database for DURATION (1m)
 	go run ./sqlitestore/stresstest -duration $(or $(DURATION),1m) -procs 8
 
+.PHONY: bench
+bench: ## measure all stores with N (10000) entries, into bench-report
+	go run ./bench -n $(or $(N),10000)
+
 .PHONY: demo
 demo: ## see it work
 	go run ./cmd/loopmem demo

@@ -30,6 +30,16 @@
 // back from the archive; what Forget takes out, by nothing: see there for what
 // happens to its bytes.
 //
+// # Speed
+//
+// A process that has asked some questions keeps a mirror in memory: the words
+// of every entry, and the numbers by which entries are ranked, but no texts
+// (see [Options.MirrorBytes]). Queries are then answered from it, and only what
+// they return is read from the file. Before every answer the mirror is brought
+// to the state of the store at that moment, whichever process has changed it. A
+// process that asks once, as the command does, and one whose store is too large
+// for a mirror, find entries by the indexes in the file.
+//
 // # Limits
 //
 // The file must be on a local disk: SQLite's write-ahead log needs shared
@@ -44,7 +54,8 @@
 // Every write of every process passes through one function, pass in gate.go,
 // and every read through view beside it. The schema is in package migrations,
 // with the reasons beside the tables. Reading order: store.go, gate.go,
-// conn.go, write.go, index.go, recall.go, question.go, consolidate.go, open.go;
-// then check.go, doctor.go and backup.go. The command in folder stresstest kills and stops
-// processes at all of this.
+// conn.go, write.go, index.go, retrieve.go, recall.go, question.go,
+// mirroring.go with internal/mirror, consolidate.go with replan.go, open.go;
+// then check.go, doctor.go and backup.go. The command in folder stresstest
+// kills and stops processes at all of this.
 package sqlitestore
