@@ -33,12 +33,13 @@
 // # Speed
 //
 // A process that has asked some questions keeps a mirror in memory: the words
-// of every entry, and the numbers by which entries are ranked, but no texts
-// (see [Options.MirrorBytes]). Queries are then answered from it, and only what
-// they return is read from the file. Before every answer the mirror is brought
-// to the state of the store at that moment, whichever process has changed it. A
-// process that asks once, as the command does, and one whose store is too large
-// for a mirror, find entries by the indexes in the file.
+// of every entry, the numbers by which entries are ranked, and the entries
+// returned last (see [Options.MirrorBytes]). It then finds what matches there,
+// and reads only what it returns, as far as it does not remember that. Before
+// every answer the mirror is brought to the state of the store at that moment,
+// whichever process has changed it. A process that asks once, as the command
+// does, and one whose store is too large for a mirror, find entries by the
+// indexes in the file.
 //
 // # Limits
 //
