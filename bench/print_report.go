@@ -68,6 +68,7 @@ were compared with the truth.
 		}
 		fmt.Fprintf(w, "| %s |\n", strings.Join(cells(m), " | "))
 	}
+	r.writeParts(w)
 	if len(plots) > 0 {
 		fmt.Fprint(w, "\n## Latency by number of entries\n\nBoth axes are logarithmic; the exponent is that of the growth fitted to each\ncurve.\n")
 	}
@@ -75,4 +76,21 @@ were compared with the truth.
 		fmt.Fprintf(w, "\n![%s](%s)\n", p.title, p.file)
 	}
 	return w.Flush()
+}
+
+// writeParts tells what each index costs, for every measurement that knows.
+func (r *results) writeParts(w io.Writer) {
+	for i := range r.Results {
+		m := &r.Results[i]
+		if len(m.Parts) == 0 {
+			continue
+		}
+		fmt.Fprintf(w, "\n## Parts of the file of %s: %s\n\n| table or index | bytes an entry | of the file |\n|---|---|---|\n", m.Backend, heading(m))
+		const negligible = 0.005
+		for _, part := range m.Parts {
+			if share := float64(part.Bytes) / float64(m.FileBytes); share > negligible {
+				fmt.Fprintf(w, "| %s | %.0f | %.0f%% |\n", part.Name, float64(part.Bytes)/float64(m.N), 100*share)
+			}
+		}
+	}
 }

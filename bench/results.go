@@ -72,6 +72,8 @@ type measurement struct {
 	// FileRatio is the size of the file, with the entries alone, to that of
 	// the entries as JSONL.
 	FileRatio float64 `json:"file_ratio,omitempty"`
+	// Parts is what each table and index takes of the file.
+	Parts []sqlitestore.Size `json:"parts,omitempty"`
 	// The factors by which the yardsticks take longer; 0 where they were not
 	// measured.
 	VsReference float64 `json:"vs_reference,omitempty"`
@@ -84,7 +86,7 @@ func newMeasurement(c *corpus, workload, backend string, s sample) measurement {
 		Corpus: c.name, N: len(c.entries), Workload: workload, Backend: backend,
 		Operations: len(s.took), Checked: s.checked, Skipped: s.skipped,
 		P50: int64(percentile(s.took, 50)), P99: int64(percentile(s.took, 99)),
-		Allocs: s.allocs, Bytes: s.bytes, PeakMemory: s.peak, FileBytes: s.file,
+		Allocs: s.allocs, Bytes: s.bytes, PeakMemory: s.peak, FileBytes: s.file, Parts: s.parts,
 	}
 	if len(s.took) > 0 {
 		m.CPU = int64(s.cpu) / int64(len(s.took))

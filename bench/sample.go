@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 	"time"
+
+	"github.com/loopmem/loopmem/sqlitestore"
 )
 
 // sample is what was measured of one workload on one backend.
@@ -16,7 +18,8 @@ type sample struct {
 	bytes   float64         // allocated by an operation
 	peak    int64           // most memory of a process of its own, in bytes; 0 is unknown
 	file    int64           // size of the store's file; 0 is none
-	skipped string          // why there are no figures
+	parts   []sqlitestore.Size
+	skipped string // why there are no figures
 }
 
 // clock measures one operation.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/loopmem/loopmem/memory"
+	"github.com/loopmem/loopmem/sqlitestore"
 )
 
 // limit is how many entries every question asks for.
@@ -118,7 +119,13 @@ func (t *trial) load(ctx context.Context) (sample, error) {
 		}
 		s.file = info.Size()
 	}
-	return s, t.open(ctx)
+	if err := t.open(ctx); err != nil {
+		return s, err
+	}
+	if store, ok := t.subject.(*sqlitestore.Store); ok {
+		s.parts, err = store.Sizes(ctx)
+	}
+	return s, err
 }
 
 // operation is something to be measured again and again.

@@ -1,6 +1,8 @@
 package sqlitestore
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -52,5 +54,30 @@ func TestStatsOfScope(t *testing.T) {
 		if got := [3]int{stats.Entries, stats.PendingStamps, stats.Archived}; got != want || err != nil {
 			t.Errorf("in %q, Stats counts %v entries, stamps and archived (%v), want %v", namespace, got, err, want)
 		}
+	}
+}
+
+// TestSizes adds up to the file, once it has no free pages.
+func TestSizes(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "memory.db")
+	s := mustOpen(t, path, Options{}, memory.WithEntries(fixture(1), fixture(2)))
+	if err := s.Compact(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	sizes, err := s.Sizes(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sum int64
+	for _, size := range sizes {
+		sum += size.Bytes
+	}
+	file, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The pages that say where others are belong to nothing.
+	if missing := file.Size() - sum; missing < 0 || missing > 4096 {
+		t.Errorf("the parts take %d bytes, the file %d", sum, file.Size())
 	}
 }

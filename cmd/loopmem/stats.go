@@ -18,10 +18,12 @@ import (
 )
 
 func statsCommand(a *app) *cobra.Command {
-	return &cobra.Command{
+	var sizes bool
+	command := &cobra.Command{
 		Use:   "stats",
 		Short: "Tell which file is used and what is in it",
 		Example: `  loopmem stats
+  loopmem stats --sizes
   loopmem stats --json`,
 		Args: arguments(cobra.NoArgs, "takes no arguments"),
 		RunE: a.withStore(reading, func(cmd *cobra.Command, store memory.Backend, args []string) error {
@@ -31,7 +33,18 @@ func statsCommand(a *app) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return a.answer(stats, "%s", describeStats(&stats))
+				if !sizes {
+					return a.answer(stats, "%s", describeStats(&stats))
+				}
+				parts, err := store.Sizes(cmd.Context())
+				if err != nil {
+					return err
+				}
+				both := struct {
+					sqlitestore.Stats
+					Sizes []sqlitestore.Size `json:"sizes"`
+				}{stats, parts}
+				return a.answer(both, "%s\n%s", describeStats(&stats), describeSizes(parts))
 			case *filestore.Store:
 				stats, err := countFile(cmd.Context(), store)
 				if err != nil {
@@ -47,6 +60,17 @@ func statsCommand(a *app) *cobra.Command {
 			}
 		}),
 	}
+	command.Flags().BoolVar(&sizes, "sizes", false, "tell also what each table and index takes of a database; it is read for that")
+	return command
+}
+
+// describeSizes lists the parts with the sizes first, as their names are long.
+func describeSizes(parts []sqlitestore.Size) string {
+	var f fields
+	for _, part := range parts {
+		f.add("", "%8s  %s", humanize.IBytes(uint64(part.Bytes)), part.Name)
+	}
+	return f.String()
 }
 
 func describeStats(s *sqlitestore.Stats) string {
