@@ -44,7 +44,7 @@ var hints = map[error]string{
 	ErrCorrupt:     "restore a backup, or salvage what can still be read with loopmem doctor --repair",
 	ErrReplaced:    "open it again",
 	ErrInUse:       "end the programs that use it first",
-	ErrReadOnly:    "check the permissions of the file and of its folder",
+	ErrReadOnly:    "let this user write to the file and to its folder, or name another file",
 	ErrDiskFull:    "nothing was stored; free some space and repeat",
 }
 

@@ -75,10 +75,11 @@ func open(ctx context.Context, path string, options Options, settings memory.Set
 		return nil, fmt.Errorf("%w: the path of the database is empty", memory.ErrInvalid)
 	}
 	// The side file of the lock must be the same for every spelling.
-	path, err := realpath.Resolve(path)
+	real, err := realpath.Resolve(path)
 	if err != nil {
-		return nil, fmt.Errorf("open database: %w", err)
+		return nil, fmt.Errorf("open database: %w", explain(path, err))
 	}
+	path = real
 	if err := ctx.Err(); err != nil {
 		return nil, err // before anything is made
 	}
@@ -152,7 +153,7 @@ func (d *database) inspect(ctx context.Context) (ready bool, err error) {
 		}
 		return false, nil
 	case err != nil:
-		return false, fmt.Errorf("open database: %w", err)
+		return false, fmt.Errorf("open database: %w", explain(d.path, err))
 	case info.IsDir():
 		return false, fmt.Errorf("%w: %s is a directory; name a file in it", memory.ErrInvalid, d.path)
 	case !info.Mode().IsRegular():
@@ -162,13 +163,11 @@ func (d *database) inspect(ctx context.Context) (ready bool, err error) {
 	case info.Size() == 0:
 		return false, nil
 	}
-	db, err := sqlx.Open("sqlite", d.dsn("ro", ""))
-	if err != nil {
+	if err := d.refuseIdle(ctx); err != nil {
 		return false, err
 	}
-	defer db.Close()
-	ready, err = examine(ctx, db, d.path)
-	if err != nil && !errors.Is(err, ErrNotStore) && !errors.Is(err, ErrNewerSchema) && ctx.Err() == nil {
+	ready, err = d.examine(ctx, "")
+	if err != nil && !refused(err) && ctx.Err() == nil {
 		// Another process may be making the file at this moment, or have died
 		// doing so. Under the lock it is seen for what it is.
 		return false, nil
@@ -176,21 +175,62 @@ func (d *database) inspect(ctx context.Context) (ready bool, err error) {
 	return ready, err
 }
 
-// awaitContent looks at an empty file again when no process has the lock that
-// prepare holds while it makes a database of one. Where that lock is missing,
-// nobody does; it is not made beside what may be a file of others.
+// refused reports whether the error says of a file that it must not be touched.
+func refused(err error) bool { return errors.Is(err, ErrNotStore) || errors.Is(err, ErrNewerSchema) }
+
+// refuseIdle refuses a file that is not in use without leaving anything beside
+// it. A connection that shares the file with others, as the one that looks at
+// it next, leaves the side files of a log.
+func (d *database) refuseIdle(ctx context.Context) error {
+	if !idle(d.path) {
+		return nil
+	}
+	if _, err := d.examine(ctx, immutable); !refused(err) {
+		return nil
+	}
+	// It may be in the making and look like anything.
+	if err := d.awaitMaker(ctx); err != nil {
+		return err
+	}
+	if _, err := d.examine(ctx, immutable); refused(err) {
+		return err
+	}
+	return nil
+}
+
+// examine is the function examine on a connection of its own, which cannot
+// write.
+func (d *database) examine(ctx context.Context, parameters string) (ready bool, err error) {
+	db, err := sqlx.Open("sqlite", d.dsn("ro", parameters))
+	if err != nil {
+		return false, err
+	}
+	defer db.Close()
+	return examine(ctx, db, d.path)
+}
+
+// awaitContent looks at an empty file again when nobody can be making a
+// database of it.
 func (d *database) awaitContent(ctx context.Context) (fs.FileInfo, error) {
-	if _, err := os.Stat(d.path + ".lock"); err == nil {
-		wait, cancel := context.WithTimeout(ctx, d.options.BusyTimeout)
-		defer cancel()
-		if err := d.queue.enter(wait); err != nil {
-			return nil, busy(ctx, d.path, err)
-		}
-		if err := d.queue.leave(); err != nil {
-			return nil, err
-		}
+	if err := d.awaitMaker(ctx); err != nil {
+		return nil, err
 	}
 	return os.Stat(d.path)
+}
+
+// awaitMaker waits until no process has the lock that prepare holds while it
+// makes a database. Where that lock is missing, nobody does; it is not made
+// beside what may be a file of others.
+func (d *database) awaitMaker(ctx context.Context) error {
+	if _, err := os.Stat(d.path + ".lock"); err != nil {
+		return nil
+	}
+	wait, cancel := context.WithTimeout(ctx, d.options.BusyTimeout)
+	defer cancel()
+	if err := d.queue.enter(wait); err != nil {
+		return busy(ctx, d.path, err)
+	}
+	return d.queue.leave()
 }
 
 // getter is a database or one connection to it.

@@ -33,6 +33,7 @@ var roles = map[string]func(c *childProcess) error{
 	"count": (*childProcess).count,
 	"open":  (*childProcess).open,
 	"idle":  (*childProcess).idle,
+	"add":   (*childProcess).add,
 	"obey":  (*childProcess).obey,
 
 	"restore": (*childProcess).restore,
@@ -133,6 +134,16 @@ func (c *childProcess) open() error {
 		return err
 	}
 	return s.Close()
+}
+
+// add opens the store and stores one entry.
+func (c *childProcess) add() error {
+	s, err := c.start()
+	if err != nil {
+		return err
+	}
+	err = s.Store(context.Background(), memory.NewEntry(memory.Fact, "added by "+c.name))
+	return errors.Join(err, s.Close())
 }
 
 // idle looks at the store, says that it has, and does nothing more until it is

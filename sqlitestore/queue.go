@@ -2,6 +2,10 @@ package sqlitestore
 
 import (
 	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
 
 	"github.com/gofrs/flock"
 )
@@ -27,7 +31,7 @@ func newLock(path string) *flock.Flock { return flock.New(path, flock.SetPermiss
 // be in enter or inside; the store's single writer connection sees to that.
 func (q *queue) enter(ctx context.Context) error {
 	if got, err := q.lock.TryLock(); got || err != nil {
-		return err
+		return q.blame(err)
 	}
 	// The kernel wakes waiters in order, where polling would be a lottery.
 	lock := q.lock
@@ -47,6 +51,19 @@ func (q *queue) enter(ctx context.Context) error {
 		}()
 		return ctx.Err()
 	}
+}
+
+// blame says of a lock that cannot be made that it is for the folder. Nobody
+// has asked for the lock.
+func (q *queue) blame(err error) error {
+	failure, ok := errors.AsType[*fs.PathError](err)
+	if !ok {
+		return err
+	}
+	if _, err := os.Lstat(q.path); !errors.Is(err, fs.ErrNotExist) {
+		return failure
+	}
+	return &fs.PathError{Op: "make files in", Path: filepath.Dir(q.path), Err: failure.Err}
 }
 
 func (q *queue) leave() error { return q.lock.Unlock() }
