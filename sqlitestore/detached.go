@@ -12,17 +12,13 @@ import (
 // detached is a database file that is looked at, whatever state it is in,
 // rather than used: nothing about it is changed, and no other process
 // notices.
-func detached(path string) (*database, error) {
+func detached(path, parameters string) (*database, error) {
 	d := &database{
 		path: path, options: Options{}.withDefaults(), settings: memory.NewSettings(),
 		vocabulary: newVocabulary(), pending: newPending(), mirroring: newMirroring(),
 	}
-	parameters := "_query_only=1&_pragma=cell_size_check(1)"
-	if idle(path) {
-		parameters += "&" + immutable
-	}
 	var err error
-	d.readers, err = d.connect("ro", 1, parameters)
+	d.readers, err = d.connect("ro", 1, "_query_only=1&_pragma=cell_size_check(1)&"+parameters)
 	return d, err
 }
 
@@ -41,9 +37,28 @@ func idle(path string) bool {
 	return true
 }
 
-// look reads a file on one snapshot without using it; see detached.
-func look(ctx context.Context, path string, read func(*tx) error) (err error) {
-	d, err := detached(path)
+// look reads a file on one snapshot without using it; see detached. It may call
+// read twice, of which the first time does not count: what is taken for
+// immutable can be opened and changed by another process in the meantime, and
+// then looks damaged.
+func look(ctx context.Context, path string, read func(*tx) error) error {
+	before, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	if !idle(path) {
+		return lookWith(ctx, path, "", read)
+	}
+	err = lookWith(ctx, path, immutable, read)
+	if after, failed := os.Stat(path); failed == nil && idle(path) &&
+		after.ModTime().Equal(before.ModTime()) && after.Size() == before.Size() && os.SameFile(before, after) {
+		return err
+	}
+	return lookWith(ctx, path, "", read)
+}
+
+func lookWith(ctx context.Context, path, parameters string, read func(*tx) error) (err error) {
+	d, err := detached(path, parameters)
 	if err != nil {
 		return err
 	}

@@ -78,7 +78,11 @@ func (d *Diagnosis) examine(ctx context.Context) error {
 		d.report(Damage, "database", "it is empty", "restore a backup, if it has held anything")
 		return nil
 	}
-	err = look(ctx, d.Path, func(t *tx) error { return d.lookInside(ctx, t) })
+	around := len(d.Problems)
+	err = look(ctx, d.Path, func(t *tx) error {
+		d.Problems = d.Problems[:around]
+		return d.lookInside(ctx, t)
+	})
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()

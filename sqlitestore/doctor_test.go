@@ -87,6 +87,42 @@ func TestDiagnose(t *testing.T) {
 	}
 }
 
+// TestDiagnoseWhileOpened opens and changes a store that was idle when the
+// doctor began to look at it. It must not take for damage what it saw of two
+// states.
+func TestDiagnoseWhileOpened(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "memory.db")
+	mustMakeMany(t, path, 50)
+	looks := 0
+	err := look(t.Context(), path, func(tx *tx) error {
+		if looks++; looks == 1 {
+			if _, err := tx.schema(); err != nil {
+				return err
+			}
+			s := mustOpenAlone(t, path)
+			for n := range 40 {
+				e := fixture(n)
+				e.Memory = strings.Repeat(e.Memory, 100)
+				if err := s.Store(t.Context(), e); err != nil {
+					return err
+				}
+			}
+			mustClose(t, s)
+		}
+		problems, err := tx.problems()
+		if looks == 1 && len(problems) == 0 {
+			t.Log("it saw one state; this test shows nothing")
+		}
+		if looks == 2 && len(problems) > 0 {
+			t.Errorf("called damaged: %v", problems)
+		}
+		return err
+	})
+	if err != nil || looks != 2 {
+		t.Errorf("it looked %d times (%v), want twice", looks, err)
+	}
+}
+
 func sqlChange(statements string) func(*testing.T, string) {
 	return func(t *testing.T, path string) { mustExec(t, path, statements) }
 }

@@ -74,7 +74,10 @@ func (r *Repaired) rebuild(ctx context.Context) (err error) {
 
 func (r *Repaired) salvage(ctx context.Context) (err error) {
 	var found wreck
-	err = look(ctx, r.Before.Path, func(t *tx) error { return found.read(t) })
+	err = look(ctx, r.Before.Path, func(t *tx) error {
+		found = wreck{}
+		return found.read(t)
+	})
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
