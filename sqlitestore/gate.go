@@ -85,6 +85,7 @@ type writeTx struct {
 	version int64     // of the store after it; 0 until bump
 	tally   tally     // what it has added to the store so far
 	loose   looseWords
+	removed int // rows, by remove
 	// epochBegun is set once the vocabulary has got a new epoch.
 	epochBegun bool
 	// lastPosition is the end of insertion order; 0 until endOfOrder.
@@ -183,6 +184,9 @@ func (d *database) transact(ctx context.Context, conn *connection, change func(*
 		return explain(d.path, err)
 	}
 	if err := w.dropLoose(); err != nil {
+		return explain(d.path, err)
+	}
+	if err := w.boundTombstones(); err != nil {
 		return explain(d.path, err)
 	}
 	if err := w.enterTally(); err != nil {

@@ -3,6 +3,7 @@ package sqlitestore
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -236,7 +237,33 @@ func (w *writeTx) remove(r *row) error {
 	if _, err := w.exec(`DELETE FROM entry WHERE row_id = ?`, r.rowID); err != nil {
 		return err
 	}
+	w.removed++
 	_, err = w.exec(`INSERT INTO tombstone (version, row_id) VALUES (?, ?)`, version, r.rowID)
+	return err
+}
+
+// rememberedTombstones is about how many tombstones are kept.
+const rememberedTombstones = 10_000
+
+// boundTombstones drops the oldest tombstones now and then. Every consolidation
+// drops them all, but there are stores that replace and forget and are never
+// consolidated. Counting them takes about a millisecond, so that not every
+// removal should; and no process need know of the removals of others if it is
+// left to chance.
+func (w *writeTx) boundTombstones() error {
+	const removals = rememberedTombstones / 10 // from one time to the next, on average
+	if w.removed <= rand.IntN(removals) {
+		return nil
+	}
+	// Who remembers an older state of the store has to read it anew.
+	_, err := w.exec(`
+		UPDATE store SET changes_since = max(changes_since, coalesce(
+			(SELECT version FROM tombstone ORDER BY version DESC LIMIT 1 OFFSET ?), 0))`,
+		rememberedTombstones)
+	if err != nil {
+		return err
+	}
+	_, err = w.exec(`DELETE FROM tombstone WHERE version <= (SELECT changes_since FROM store)`)
 	return err
 }
 
