@@ -3,8 +3,6 @@ package sqlitestore
 import (
 	"context"
 	"errors"
-	"fmt"
-	"os"
 	"time"
 )
 
@@ -227,18 +225,3 @@ func (w *writeTx) bump() (int64, error) {
 	return w.version, nil
 }
 
-// sameFile makes sure that the name of the database still leads to the file
-// that is open. A deleted file goes on taking writes that nobody will see.
-func (d *database) sameFile() error {
-	if d.identity == nil {
-		return nil
-	}
-	now, err := os.Stat(d.path)
-	if err == nil && os.SameFile(d.identity, now) {
-		return nil
-	}
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("check the database file: %w", err)
-	}
-	return fileError(ErrReplaced, d.path, err)
-}

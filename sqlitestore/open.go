@@ -23,13 +23,17 @@ import (
 
 // database is what all handles of one Open share.
 type database struct {
-	path     string      // absolute, links resolved; ":memory:" without a file
-	identity os.FileInfo // of the file that is open; nil without a file
+	path     string   // absolute, links resolved; ":memory:" without a file
+	identity identity // of the files that are open; nil without a file
 	options  Options
 	settings memory.Settings
 
-	readers    *pool
-	writer     *pool
+	readers *pool
+	writer  *pool
+	// anchor is a connection that nobody uses. Those of the pools are closed
+	// when a call is cancelled; without any, a restore would take the file for
+	// unused, and the log could be removed and made anew.
+	anchor     *pool       // nil without a file
 	queue      *queue      // nil without a file
 	vocabulary *vocabulary // goes with the writer's connection, as does unscrubbed
 	unscrubbed bool        // the log may still hold what was forgotten
@@ -100,20 +104,26 @@ func open(ctx context.Context, path string, options Options, settings memory.Set
 		settings.Logger.Warn("the database is on a network file system, where it may be damaged if several machines use it",
 			"database", path, "file system", name)
 	}
-	if d.identity, err = os.Stat(path); err != nil {
-		return nil, fmt.Errorf("open database: %w", err)
-	}
-	if d.readers, err = d.connect("rw", readers, "_query_only=1"); err != nil {
+	if d.anchor, err = d.connect("rw", 1, "_query_only=1"); err != nil {
 		return nil, err
 	}
-	if d.writer, err = d.connect("rw", 1, ""); err != nil {
-		return nil, errors.Join(err, d.readers.close())
-	}
 	// The first read takes the lock by which a restore sees that the file is
-	// in use.
-	err = d.viewOn(ctx, d.readers, func(t *tx) error { return t.get(new(int64), `SELECT version FROM store`) })
+	// in use, and opens the log.
+	err = d.viewOn(ctx, d.anchor, func(t *tx) error { return t.get(new(int64), `SELECT version FROM store`) })
+	if err == nil {
+		err = ctx.Err() // in which case the connection is closed
+	}
+	if err == nil {
+		d.identity, err = identify(path)
+	}
+	if err == nil {
+		d.readers, err = d.connect("rw", readers, "_query_only=1")
+	}
+	if err == nil {
+		d.writer, err = d.connect("rw", 1, "")
+	}
 	if err != nil {
-		return nil, errors.Join(err, d.readers.close(), d.writer.close())
+		return nil, errors.Join(fmt.Errorf("open database: %w", err), d.anchor.close())
 	}
 	return d, nil
 }

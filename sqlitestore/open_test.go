@@ -401,6 +401,8 @@ func TestReplacedFile(t *testing.T) {
 		"replaced": func(path string) error {
 			return errors.Join(os.Rename(path, path+".old"), os.WriteFile(path, nil, 0o600))
 		},
+		"log deleted":           func(path string) error { return os.Remove(path + "-wal") },
+		"shared memory deleted": func(path string) error { return os.Remove(path + "-shm") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "memory.db")
@@ -416,6 +418,28 @@ func TestReplacedFile(t *testing.T) {
 				t.Errorf("Store gave %v, want ErrReplaced with the path", err)
 			}
 		})
+	}
+}
+
+// TestCancelledInUse cancels calls until no connection of the pools is open. The
+// file is in use all the same, and the log goes on.
+func TestCancelledInUse(t *testing.T) {
+	folder := t.TempDir()
+	path, backup := filepath.Join(folder, "memory.db"), filepath.Join(folder, "backup.db")
+	mustMake(t, backup, 1)
+	s := mustOpen(t, path, Options{})
+	ctx, cancel := context.WithCancel(t.Context())
+	s.fault.set(func(string) error { cancel(); return nil })
+	if _, err := s.Len(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("Len gave %v, want context.Canceled", err)
+	}
+	s.fault.set(nil)
+	mustClose(t, mustOpenAlone(t, path)) // as the last, it would take the log away
+	if _, err := RestoreBackup(t.Context(), path, backup, BackupOptions{}); !errors.Is(err, ErrInUse) {
+		t.Errorf("RestoreBackup gave %v, want ErrInUse", err)
+	}
+	if err := s.Store(t.Context(), fixture(1)); err != nil {
+		t.Error(err)
 	}
 }
 

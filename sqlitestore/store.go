@@ -91,7 +91,7 @@ func (s *Store) Close() error {
 		if d.unscrubbed {
 			d.emptyLog(context.Background(), timeout)
 		}
-		errs = append(errs, d.writer.close())
+		errs = append(errs, d.writer.close(), d.anchor.close())
 	}
 	return errors.Join(errs...)
 }
