@@ -224,4 +224,3 @@ func (w *writeTx) bump() (int64, error) {
 	w.vocabulary.sync(row.Epoch)
 	return w.version, nil
 }
-

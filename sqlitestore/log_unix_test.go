@@ -44,42 +44,63 @@ func TestLogStaysBounded(t *testing.T) {
 			}
 		}()
 	}
-	logSize := func() int64 {
-		info, err := os.Stat(path + "-wal")
-		if err != nil {
-			t.Fatal(err)
-		}
-		return info.Size()
-	}
-	// writes stores so much text that the log would outgrow its bound.
-	writes := func() (most int64) {
-		e := memory.NewEntry(memory.Fact, strings.Repeat("0123456789abcde ", 1<<12))
-		for range 2 * mostLog / len(e.Memory) {
-			e.ID = memory.NewEntry(memory.Fact, "").ID
-			if err := s.Store(t.Context(), e); err != nil {
-				t.Fatal(err)
-			}
-			most = max(most, logSize())
-		}
-		return most
-	}
-	if most := writes(); most > mostLog {
+	if most := writeMuch(t, s, path); most > mostLog {
 		t.Errorf("the log has grown to %d bytes, want at most %d", most, int64(mostLog))
 	}
+}
 
-	// A reader in the middle of its work does make it grow, or this test
-	// would show nothing; after that it shrinks again.
-	for _, err := range s.Entries(t.Context(), memory.Selection{}) {
-		if err != nil {
+func logSize(t *testing.T, path string) int64 {
+	t.Helper()
+	info, err := os.Stat(path + "-wal")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info.Size()
+}
+
+// writeMuch stores so much text that the log would outgrow its bound, and
+// returns how large it was at most.
+func writeMuch(t *testing.T, s *sqlitestore.Store, path string) (most int64) {
+	t.Helper()
+	e := memory.NewEntry(memory.Fact, strings.Repeat("0123456789abcde ", 1<<12))
+	for range 2 * mostLog / len(e.Memory) {
+		e.ID = memory.NewEntry(memory.Fact, "").ID
+		if err := s.Store(t.Context(), e); err != nil {
 			t.Fatal(err)
 		}
-		if most := writes(); most <= mostLog {
-			t.Errorf("with a reader, the log has grown to %d bytes only", most)
-		}
-		break
+		most = max(most, logSize(t, path))
 	}
-	writes()
-	if size := logSize(); size > 2*mostLog {
+	return most
+}
+
+// TestLogShrinksAfterReader has a process stop in the middle of a loop over all
+// entries. Others write on, though the log grows; that comes down again with
+// their writes when the loop is over, and the loop has seen one state.
+func TestLogShrinksAfterReader(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "memory.db")
+	s, err := sqlitestore.Open(t.Context(), path, sqlitestore.Options{}, memory.WithEntries(
+		memory.NewEntry(memory.Fact, "one"), memory.NewEntry(memory.Fact, "two")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closeStore(t, s)
+	c := startChildren(t, 1, "loop", path)[0]
+	c.tell()
+	if !c.output.Scan() || c.output.Text() != "in the loop" {
+		t.Fatalf("the child does not loop: %s", c.errors)
+	}
+	if most := writeMuch(t, s, path); most <= mostLog {
+		t.Errorf("with a reader, the log has grown to %d bytes only; this test shows nothing", most)
+	}
+	c.tell()
+	if !c.output.Scan() || c.output.Text() != "2" {
+		t.Errorf("the loop has seen %q entries, want 2", c.output.Text())
+	}
+	if err := c.cmd.Wait(); err != nil {
+		t.Errorf("the child: %v: %s", err, c.errors)
+	}
+	writeMuch(t, s, path)
+	if size := logSize(t, path); size > 2*mostLog {
 		t.Errorf("after the reader, the log still has %d bytes", size)
 	}
 }

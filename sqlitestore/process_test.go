@@ -34,6 +34,7 @@ var roles = map[string]func(c *childProcess) error{
 	"open":  (*childProcess).open,
 	"idle":  (*childProcess).idle,
 	"add":   (*childProcess).add,
+	"loop":  (*childProcess).loop,
 	"obey":  (*childProcess).obey,
 
 	"restore": (*childProcess).restore,
@@ -159,6 +160,27 @@ func (c *childProcess) idle() error {
 	}
 	fmt.Println(n)
 	_, _ = io.Copy(io.Discard, os.Stdin)
+	return s.Close()
+}
+
+// loop stops in the middle of a loop over all entries, until it is told to go
+// on, and says how many there were.
+func (c *childProcess) loop() error {
+	s, err := c.start()
+	if err != nil {
+		return err
+	}
+	seen := 0
+	for _, err := range s.Entries(context.Background(), memory.Selection{}) {
+		if err != nil {
+			return err
+		}
+		if seen++; seen == 1 {
+			fmt.Println("in the loop")
+			_, _ = bufio.NewReader(os.Stdin).ReadString('\n')
+		}
+	}
+	fmt.Println(seen)
 	return s.Close()
 }
 
