@@ -179,17 +179,20 @@ func (s *Store) PurgeArchive(ctx context.Context, age time.Duration) (purged int
 	if err != nil {
 		return 0, fmt.Errorf("purge the archive: %w", err)
 	}
-	s.emptyLog(ctx, s.options.BusyTimeout)
+	if purged > 0 {
+		s.emptyLog(ctx, s.options.BusyTimeout)
+	}
 	return purged, nil
 }
 
-// forgetArchived drops what the archive has of an id within the scope.
-func (s *Store) forgetArchived(w *writeTx, id uuid.UUID) error {
+// forgetArchived drops what the archive has of an id within the scope, and
+// returns how many entries that was.
+func (s *Store) forgetArchived(w *writeTx, id uuid.UUID) (int, error) {
 	rows, _, err := s.archived(w.tx, id)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	return w.dropArchived(rows)
+	return len(rows), w.dropArchived(rows)
 }
 
 func (w *writeTx) dropArchived(rows []archivedRow) error {

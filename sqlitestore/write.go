@@ -327,22 +327,25 @@ func (s *Store) ForgetAll(ctx context.Context, ids []uuid.UUID) (forgotten []uui
 		return nil, err
 	}
 	defer s.leave()
+	erased := false // anything; of the archive, too
 	defer func() {
-		if err == nil || len(forgotten) > 0 {
+		if erased {
 			s.emptyLog(ctx, s.options.BusyTimeout)
 		}
 	}()
 	for some := range slices.Chunk(ids, forgetAtOnce) {
 		var gone []uuid.UUID
+		archived := 0
 		err := s.pass(ctx, s.options.BusyTimeout, func(w *writeTx) error {
 			for _, id := range some {
-				found, err := s.forget(w, id)
+				found, old, err := s.forget(w, id)
 				if err != nil {
 					return fmt.Errorf("forget %s: %w", id, err)
 				}
 				if found {
 					gone = append(gone, id)
 				}
+				archived += old
 			}
 			return nil
 		})
@@ -350,26 +353,29 @@ func (s *Store) ForgetAll(ctx context.Context, ids []uuid.UUID) (forgotten []uui
 			return forgotten, err
 		}
 		forgotten = append(forgotten, gone...)
+		erased = erased || len(gone) > 0 || archived > 0
 	}
 	return forgotten, nil
 }
 
-// forget removes one entry, and what the archive has of it.
-func (s *Store) forget(w *writeTx, id uuid.UUID) (found bool, err error) {
+// forget removes one entry, and what the archive has of it, and returns whether
+// there was the one and how many of the other.
+func (s *Store) forget(w *writeTx, id uuid.UUID) (found bool, archived int, err error) {
 	rows, err := w.rows(where("e.id = ?", id[:]), "")
 	if err != nil {
-		return false, err
+		return false, 0, err
 	}
 	if len(rows) > 0 {
 		e := &rows[0].entry
 		if !s.scope.Contains(e.Agent, e.Confidentiality) {
-			return false, nil
+			return false, 0, nil
 		}
 		if err := w.remove(&rows[0]); err != nil {
-			return false, err
+			return false, 0, err
 		}
 	}
-	return len(rows) > 0, s.forgetArchived(w, id)
+	archived, err = s.forgetArchived(w, id)
+	return len(rows) > 0, archived, err
 }
 
 // Link implements [memory.Recaller].
