@@ -19,8 +19,9 @@
 //
 // Access book-keeping is the exception, on purpose: stamps of Retrieve are
 // written up to a quarter of a second after the answer, and Recall puts its
-// own off while another process holds the lock. Close writes what is left; a
-// process that is killed loses that, but no entry.
+// own off while another process holds the lock. Close writes what is left, and
+// waits two seconds for the lock at most; a process that is killed loses that,
+// but no entry.
 //
 // Every row has a checksum, and the store an account of all rows, so that
 // [Store.Check] and [Diagnose] notice an entry that was changed or lost by the
@@ -43,8 +44,19 @@
 //
 // # Limits
 //
-// The file must be on a local disk: SQLite's write-ahead log needs shared
-// memory among its users. On a network file system, Open logs a warning.
+// The file should be on a local disk. SQLite's write-ahead log needs memory that
+// all its users share, the file FILE-shm, and two machines share none: each
+// would take locks that the other does not see, and they would overwrite each
+// other's commits. On a network file system Open therefore logs a warning. It
+// does not refuse, since processes of one machine do share that memory there,
+// and whether others use the file cannot be told. Another journal mode is no
+// way out: in those, readers and writers wait for each other, and the locks of
+// network file systems are what SQLite warns of. Let the machines talk to one
+// of them instead, for instance with "loopmem mcp" over SSH.
+//
+// What is deleted, moved or replaced under an open store, FILE itself or one of
+// the files beside it, is noticed with the next write, which fails with
+// [ErrReplaced]; reads may go on for a while with what they have open.
 //
 // The log grows as long as a reader keeps an old state open, which is for the
 // time of one call. Processes that only have the store open, or are stopped

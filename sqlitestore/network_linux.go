@@ -15,6 +15,9 @@ var networkFileSystems = map[uint32]string{
 	0x0bd00bd0: "Lustre",
 	0x47504653: "GPFS",
 	0x73757245: "Coda",
+	0x19830326: "BeeGFS",
+	0x01161970: "GFS2",
+	0x7461636f: "OCFS2",
 }
 
 // networkFileSystem returns the name of the network file system that the path

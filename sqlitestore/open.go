@@ -101,7 +101,7 @@ func open(ctx context.Context, path string, options Options, settings memory.Set
 		}
 	}
 	if name := networkFileSystem(path); name != "" {
-		settings.Logger.Warn("the database is on a network file system, where it may be damaged if several machines use it",
+		settings.Logger.Warn("the database is on a network file system; only processes of one machine may use it, or it will be damaged",
 			"database", path, "file system", name)
 	}
 	if d.anchor, err = d.connect("rw", 1, "_query_only=1"); err != nil {
