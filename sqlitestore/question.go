@@ -28,7 +28,7 @@ func (r *recall) mirrored(q *memory.Question, now time.Time) ([]memory.Hit, erro
 	if err != nil {
 		return nil, err
 	}
-	answers := r.mirror.Question(q, r.query, cosines, r.scope.Contains, r.scope.Whole(), now)
+	answers := r.mirror.Question(q, r.query, cosines, r.scope.Contains, now)
 	fitOf := make(map[int64]memory.Fit, len(answers))
 	rowIDs := make([]int64, len(answers))
 	for i, answer := range answers {

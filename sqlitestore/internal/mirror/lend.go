@@ -15,6 +15,8 @@ import (
 type line struct {
 	slots []uint32 // those of rows that are gone too, until it is sorted
 	loose bool     // it is not in order
+
+	agents []uint32
 }
 
 func (m *Mirror) lineOf(slot uint32) *line {
@@ -90,8 +92,14 @@ func (a *asking) lend(pool []scored) (lent map[int64][]bool, borrowers []uint32)
 
 // lends reports whether a row can be one of those around others.
 func (a *asking) lends(slot uint32) bool {
-	level := a.query.MaxConfidentiality
-	return a.Mirror.sees(slot, a.sees) && (level == nil || a.rows[slot].confidentiality <= *level)
+	return a.visible(slot) && a.rows[slot].confidentiality <= a.lendingLevel()
+}
+
+func (a *asking) lendingLevel() memory.Confidentiality {
+	if level := a.query.MaxConfidentiality; level != nil {
+		return min(*level, memory.Restricted)
+	}
+	return memory.Restricted
 }
 
 // around returns a slot with up to n that lend to it on each side, in order.
@@ -138,10 +146,8 @@ func (a *asking) among(pool []scored) map[*line]*memory.Holders {
 
 // lenders counts the rows of a line that can be around others.
 func (a *asking) lenders(l *line) (n int) {
-	for _, slot := range l.slots {
-		if a.lends(slot) {
-			n++
-		}
+	for _, agent := range l.agents {
+		n += a.visibleOf(agent, a.lendingLevel())
 	}
 	return n
 }

@@ -46,7 +46,7 @@ func TestAround(t *testing.T) {
 			"": func(t *rapid.T) {
 				mirror.Settle()
 				hidden := rapid.SampledFrom([]string{"c:1:a", "c:1:b", "c:2:a", ""}).Draw(t, "hidden agent")
-				a := asking{Mirror: mirror, query: &memory.Query{}, sees: func(agent string, _ memory.Confidentiality) bool { return agent != hidden }}
+				a := asking{Mirror: mirror, query: &memory.Query{}, seen: make([]verdict, len(mirror.agents.texts)*levels), sees: func(agent string, _ memory.Confidentiality) bool { return agent != hidden }}
 				n := rapid.IntRange(1, 4).Draw(t, "window")
 				for rowID := range rows {
 					if agents[rowID] == hidden {

@@ -81,10 +81,14 @@ type tag struct {
 	slots   []uint32
 }
 
+// levels is how many levels of confidentiality there are.
+const levels = int(memory.Restricted) + 1
+
 type agent struct {
 	slots []uint32 // kept of agents whose speaker has terms
 	named bool     // the speaker has terms
 	root  uint32
+	rows  [levels]int // that are there, by confidentiality
 }
 
 // New returns an empty mirror.
@@ -130,7 +134,7 @@ func (m *Mirror) Put(state State, content *Content) {
 		State:           state,
 		category:        m.categories.number(string(content.Category)),
 		memoryType:      content.MemoryType,
-		confidentiality: content.Confidentiality,
+		confidentiality: min(content.Confidentiality, memory.Restricted), // in a damaged database it may be anything
 		importance:      content.Importance,
 	}
 	r.agent = m.putAgent(content.Agent, slot)
@@ -146,6 +150,7 @@ func (m *Mirror) Put(state State, content *Content) {
 		m.size += slotSize
 	}
 	m.rows = append(m.rows, r)
+	m.agents.about[r.agent].rows[r.confidentiality]++
 	m.slots[state.RowID] = slot
 	m.order.add(slot)
 	m.putInLine(slot)
@@ -160,6 +165,8 @@ func (m *Mirror) putAgent(name string, slot uint32) uint32 {
 	if int(n) == known {
 		m.size += nameSize + len(name)
 		a.root = m.roots.number(memory.Root(name))
+		line := &m.roots.about[a.root]
+		line.agents = append(line.agents, n)
 		for _, piece := range memory.Pieces(memory.Speaker(name)) {
 			for _, term := range memory.Terms(piece) {
 				a.named = true
@@ -195,7 +202,9 @@ func (m *Mirror) SetState(state State) {
 // Remove takes a row out, if it is there.
 func (m *Mirror) Remove(rowID int64) {
 	if slot, ok := m.slots[rowID]; ok {
-		m.rows[slot].gone = true
+		r := &m.rows[slot]
+		r.gone = true
+		m.agents.about[r.agent].rows[r.confidentiality]--
 		delete(m.slots, rowID)
 	}
 }

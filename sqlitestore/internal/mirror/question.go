@@ -19,14 +19,13 @@ type Answer struct {
 
 // Question weighs a question that has no more than [MaxTerms] terms, and
 // returns the rows of the highest scores, as many as its limit. The cosines are
-// those of the rows that have an embedding, by row id, where the query has one;
-// whole says that every row may be seen.
-func (m *Mirror) Question(question *memory.Question, query *memory.Query, cosines map[int64]float64, sees Sees, whole bool, now time.Time) []Answer {
+// those of the rows that have an embedding, by row id, where the query has one.
+func (m *Mirror) Question(question *memory.Question, query *memory.Query, cosines map[int64]float64, sees Sees, now time.Time) []Answer {
 	counts := m.counting()
 	defer m.done(counts)
 	a := asking{
 		Mirror: m, question: question, query: query, cosines: cosines, now: now,
-		sees: sees, whole: whole, passes: m.passing(query.Filter, sees, now), counts: counts,
+		sees: sees, seen: make([]verdict, len(m.agents.texts)*levels), passes: m.passing(query.Filter, sees, now), counts: counts,
 	}
 	a.weigh()
 	pool := a.leading(max(question.Pool(), question.LendingPool()))
@@ -51,7 +50,7 @@ type asking struct {
 	cosines  map[int64]float64
 	now      time.Time
 	sees     Sees
-	whole    bool
+	seen     []verdict // of sees, by agent and level, as far as it was asked
 	passes   func(slot uint32) bool
 	counts   *scratch
 	reading  reading
@@ -66,7 +65,7 @@ func (a *asking) weigh() {
 			for _, slot := range slots {
 				if f := a.counts.at(slot); f.last != int32(i+1) {
 					f.last = int32(i + 1)
-					if a.Mirror.sees(slot, a.sees) {
+					if a.visible(slot) {
 						f.held |= 1 << i
 						holders[i]++
 					}
@@ -74,7 +73,46 @@ func (a *asking) weigh() {
 			}
 		})
 	}
-	a.question.Weigh(a.seen(a.sees, a.whole), holders)
+	entries := 0
+	for agent := range a.agents.texts {
+		entries += a.visibleOf(uint32(agent), memory.Restricted)
+	}
+	a.question.Weigh(entries, holders)
+}
+
+// verdict is what Sees said, if it was asked. It is asked about few agents and
+// levels, but answers for every row that holds a word.
+type verdict uint8
+
+const (
+	hidden verdict = iota + 1
+	shown
+)
+
+// visible reports whether a row is there and may be seen.
+func (a *asking) visible(slot uint32) bool {
+	r := &a.rows[slot]
+	return !r.gone && a.admits(r.agent, r.confidentiality)
+}
+
+func (a *asking) admits(agent uint32, level memory.Confidentiality) bool {
+	known := &a.seen[int(agent)*levels+int(level)]
+	if *known == 0 {
+		if *known = hidden; a.sees(a.agents.texts[agent], level) {
+			*known = shown
+		}
+	}
+	return *known == shown
+}
+
+// visibleOf counts the rows of an agent up to a level that may be seen.
+func (a *asking) visibleOf(agent uint32, most memory.Confidentiality) (n int) {
+	for level, rows := range a.agents.about[agent].rows[:int(most)+1] {
+		if rows > 0 && a.admits(agent, memory.Confidentiality(level)) {
+			n += rows
+		}
+	}
+	return n
 }
 
 // holders calls visit with the slots that hold a term, in several lists.
@@ -86,19 +124,6 @@ func (m *Mirror) holders(term string, visit func(slots []uint32)) {
 	for _, n := range m.speakers[term] {
 		visit(m.agents.about[n].slots)
 	}
-}
-
-// seen returns how many rows may be seen; whole says that all may be.
-func (m *Mirror) seen(sees Sees, whole bool) (n int) {
-	if whole {
-		return m.Len()
-	}
-	for slot := range m.rows {
-		if m.sees(uint32(slot), sees) {
-			n++
-		}
-	}
-	return n
 }
 
 // leading returns up to n rows that are the best by their text alone.
