@@ -130,11 +130,17 @@ func (d *database) advance(t *tx, now standing) error {
 	}
 	done, err := g.catchUp(t, now)
 	if err != nil || !done || d.tooLarge(g.mirror) || g.mirror.Worn() {
-		g.mirror = nil
-		g.recent.forgetAll()
+		g.install(nil, standing{})
 		g.queries.Store(0)
 	}
 	return err
+}
+
+// install sets the mirror, or none. What is remembered beside another mirror
+// may be of a later state.
+func (g *mirroring) install(m *mirror.Mirror, at standing) {
+	g.mirror, g.version = m, at.Version
+	g.recent.forgetAll()
 }
 
 // touched is a row after a recall has counted an access of it.
@@ -214,7 +220,7 @@ func (d *database) begin(t *tx, now standing) error {
 	}
 	if now.Entries <= mirroredAtOnce {
 		m, err := d.newMirror(t)
-		g.mirror, g.version = m, now.Version
+		g.install(m, now)
 		return err
 	}
 	if d.enter() != nil {
@@ -232,10 +238,10 @@ func (d *database) begin(t *tx, now standing) error {
 			m, err := d.newMirror(t)
 			g.mu.Lock()
 			defer g.mu.Unlock()
-			g.mirror, g.version = m, now.Version
+			g.install(m, now)
 			return err
 		})
-		if err != nil && g.stopped.Err() == nil {
+		if err != nil && g.stopped.Err() == nil && !errors.Is(err, memory.ErrClosed) {
 			d.settings.Logger.Warn("queries are answered without a mirror of the store", "database", d.path, "error", err)
 		}
 	}()
@@ -254,8 +260,8 @@ func (s *Store) Warm(ctx context.Context) error {
 		if err != nil || s.options.MirrorBytes < 0 || g.mirror != nil {
 			return err
 		}
-		g.mirror, err = s.newMirror(t)
-		g.version = now.Version
+		m, err := s.newMirror(t)
+		g.install(m, now)
 		return err
 	})
 	if err != nil {
