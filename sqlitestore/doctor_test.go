@@ -38,12 +38,22 @@ func TestDiagnose(t *testing.T) {
 		"account":    {sqlChange(`DELETE FROM store`), Damage, "cannot be read"},
 		"posting":    {sqlChange(`DELETE FROM posting`), Index, "not indexed"},
 		"index":      {sqlChange(`DROP INDEX entry_by_agent`), Damage, "index entry_by_agent is missing"},
-		"trigger":    {sqlChange(`CREATE TRIGGER x AFTER DELETE ON entry BEGIN SELECT 1; END`), Notice, "trigger x is not of loopmem"},
-		"newer":      {sqlChange(`PRAGMA user_version = 99`), Damage, "newer version"},
-		"older":      {sqlChange(`PRAGMA user_version = 0`), Notice, "version 0"},
-		"foreign":    {sqlChange(`PRAGMA application_id = 7`), Damage, "another program"},
-		"text":       {func(t *testing.T, path string) { mustWrite(t, path, []byte(strings.Repeat("no database ", 999))) }, Damage, "not a database"},
-		"empty":      {func(t *testing.T, path string) { mustWrite(t, path, nil) }, Damage, "it is empty"},
+		"orphaned stamp": {sqlChange(`INSERT INTO access_stamp VALUES (99, 1)`), Damage,
+			"access_stamp: a row refers to a row of entry that is not there"},
+		"orphaned link": {sqlChange(`INSERT INTO link VALUES (x'00', 99)`), Damage,
+			"link: a row refers to a row of entry that is not there"},
+		"long log": {func(t *testing.T, path string) {
+			mustWrite(t, path+"-wal", nil)
+			if err := os.Truncate(path+"-wal", longLog+1); err != nil {
+				t.Fatal(err)
+			}
+		}, Notice, "the log has grown to 64 MiB"},
+		"trigger": {sqlChange(`CREATE TRIGGER x AFTER DELETE ON entry BEGIN SELECT 1; END`), Notice, "trigger x is not of loopmem"},
+		"newer":   {sqlChange(`PRAGMA user_version = 99`), Damage, "newer version"},
+		"older":   {sqlChange(`PRAGMA user_version = 0`), Notice, "version 0"},
+		"foreign": {sqlChange(`PRAGMA application_id = 7`), Damage, "another program"},
+		"text":    {func(t *testing.T, path string) { mustWrite(t, path, []byte(strings.Repeat("no database ", 999))) }, Damage, "not a database"},
+		"empty":   {func(t *testing.T, path string) { mustWrite(t, path, nil) }, Damage, "it is empty"},
 		"cut": {func(t *testing.T, path string) {
 			if err := os.Truncate(path, 40960); err != nil {
 				t.Fatal(err)
