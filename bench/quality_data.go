@@ -176,7 +176,12 @@ func (a *approach) over(ctx context.Context, s subject) (subject, error) {
 	if !a.embedded {
 		return s, nil
 	}
-	return opened(memory.NewEmbeddingMemory(ctx, s.(memory.Backend), memory.HashEmbedder{}, nil))
+	store, embedder := s.(memory.Backend), memory.HashEmbedder{}
+	// A file does not say of which model its embeddings are.
+	if err := store.BindEmbeddingModel(ctx, embedder.Model()); err != nil {
+		return nil, err
+	}
+	return opened(memory.NewEmbeddingMemory(ctx, store, embedder, nil))
 }
 
 // copy returns a copy of the store, which is in the folder if it is in a file.
