@@ -116,9 +116,9 @@ const pagesAtOnce = 256
 // that takes the locks anew for every step begins again whenever another
 // process has written, and never ends.
 func (t *tx) copyTo(path string, progress func(done, total int64)) error {
-	var pageSize int64
+	var pageBytes int64
 	// Reading a page, which a pragma need not do, is what takes the snapshot.
-	if err := t.get(&pageSize, `SELECT page_size FROM pragma_page_size, (SELECT count(*) FROM sqlite_schema)`); err != nil {
+	if err := t.get(&pageBytes, `SELECT page_size FROM pragma_page_size, (SELECT count(*) FROM sqlite_schema)`); err != nil {
 		return err
 	}
 	dest := &database{path: path, options: Options{}.withDefaults()}
@@ -141,7 +141,7 @@ func (t *tx) copyTo(path string, progress func(done, total int64)) error {
 			}
 			if progress != nil {
 				total := int64(backup.PageCount())
-				progress((total-int64(backup.Remaining()))*pageSize, total*pageSize)
+				progress((total-int64(backup.Remaining()))*pageBytes, total*pageBytes)
 			}
 		}
 		return nil
