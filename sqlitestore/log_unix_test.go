@@ -14,8 +14,8 @@ import (
 )
 
 // mostLog is what the write-ahead log may grow to while nobody reads: SQLite
-// takes it into the file after 4 MiB, and the write that notices comes on top.
-const mostLog = 8 << 20
+// takes it into the file after 16 MiB, and the write that notices comes on top.
+const mostLog = 24 << 20
 
 // TestLogStaysBounded writes without pause while other processes have the
 // store open and do nothing, one of them stopped altogether.
