@@ -120,7 +120,8 @@ func open(ctx context.Context, path string, options Options, settings memory.Set
 		d.readers, err = d.connect("rw", readers, "_query_only=1")
 	}
 	if err == nil {
-		d.writer, err = d.connect("rw", 1, fmt.Sprintf("_pragma=wal_autocheckpoint(%d)", usualLog/pageSize))
+		d.writer, err = d.connect("rw", 1, fmt.Sprintf("_pragma=wal_autocheckpoint(%d)&_pragma=cache_size(-%d)",
+			usualLog/pageSize, writerCache>>10))
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open database: %w", err), d.anchor.close())

@@ -63,6 +63,11 @@ const (
 	// pageSize is that of new databases, in bytes.
 	pageSize = 4096
 
+	// writerCache is how many bytes of pages the writer may keep. Entries come
+	// in no order that the indexes have, and SQLite's own 2 MB make an import
+	// into a large store read most pages again and again.
+	writerCache = 16 << 20
+
 	// readers is how many reads of one process run at the same time.
 	readers = 4
 	// deferAfter is how long the book-keeping of a Recall waits for the write
