@@ -38,10 +38,14 @@ import (
 // created together belongs together, see [Question.Lend].
 //
 // With a query embedding and at least one candidate with an embedding,
-// relevance becomes 0.8*relevance + 0.2*max(cosine, 0), a convex combination
-// (S. Bruch et al., "An Analysis of Fusion Functions for Hybrid Retrieval",
-// 2023). Fusing by ranks, as [Composite] does, gives vectors half of the say
-// however little they know.
+// relevance becomes
+//
+//	1 - (1 - relevance)*(1 - 0.3*max(cosine, 0))
+//
+// the chance that at least one of two independent witnesses is right, of whom
+// the vectors are believed to the share of 0.3. So a vector adds to what the
+// words say, the most where they say least. Fusing by ranks, as [Composite]
+// does, gives vectors half of the say however little they know.
 //
 // A query without terms finds every entry, all of relevance 1, or by cosine
 // alone. What a hit is linked to has the relevance of its own terms.
@@ -171,15 +175,15 @@ func (q *Question) Sum(holds []int, lent []bool) float64 {
 	return sum
 }
 
-// cosineShare is how much of the relevance cosine decides, where there are
-// vectors.
-const cosineShare = 0.2
+// cosineShare is how far cosine is believed, where there are vectors.
+const cosineShare = 0.3
 
 // Blend joins relevance by text with cosine. It is for all candidates where
 // any of them has a vector to compare with the query's; those without one have
 // the cosine 0.
 func (q *Question) Blend(relevance, cosine float64) float64 {
-	return clamp(float64((1-cosineShare)*relevance)+float64(cosineShare*max(cosine, 0)), 0, 1)
+	byVector := float64(cosineShare * max(cosine, 0))
+	return clamp(relevance+float64(byVector*(1-relevance)), 0, 1)
 }
 
 // Fit is how well an entry answers a question.

@@ -185,7 +185,7 @@ var questionRules = []rule{
 		s := t.with(entry(1, "far", vector(0, 1)), entry(2, "near", vector(1, 0)), entry(3, "wanted"), entry(4, "neither"), entry(5, "against", vector(-1, 0)))
 		hits := s.recall(memory.Query{Text: "wanted", Embedding: []float32{1, 0}, Ranking: memory.RankingQuestion})
 		t.same("Recall", hitIDs(hits), ids(3, 2, 1, 5))
-		t.same("relevance", []float64{hits[0].Parts.Relevance, hits[1].Parts.Relevance, hits[3].Parts.Relevance}, []float64{0.8, 0.2, 0})
+		t.same("relevance", []float64{hits[0].Parts.Relevance, hits[1].Parts.Relevance, hits[3].Parts.Relevance}, []float64{1, 0.3, 0})
 		hits = s.recall(memory.Query{Embedding: []float32{1, 0}, Ranking: memory.RankingQuestion, Limit: 1})
 		t.same("Recall without a text", hitIDs(hits), ids(2))
 	}},
