@@ -36,6 +36,17 @@ func newSource(t testing.TB, entries ...memory.Entry) *source {
 	return s
 }
 
+// hold has every opening of the store wait until what it returns is closed.
+func (s *source) hold() (proceed chan struct{}) {
+	proceed = make(chan struct{})
+	open := s.open
+	s.open = func(ctx context.Context) (memory.Backend, error) {
+		<-proceed
+		return open(ctx)
+	}
+	return proceed
+}
+
 // keptOpen is a store that a server cannot close.
 type keptOpen struct{ memory.Backend }
 

@@ -65,12 +65,7 @@ func TestServe_answersEveryCallBeforeItEnds(t *testing.T) {
 		t.Run(end, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newSource(t)
-				proceed := make(chan struct{})
-				open := s.open
-				s.open = func(ctx context.Context) (memory.Backend, error) {
-					<-proceed
-					return open(ctx)
-				}
+				proceed := s.hold()
 				w := serve(t, s, mcpserver.Options{})
 				lines := []string{mcptest.Hello}
 				for i := range calls {
@@ -110,12 +105,7 @@ func TestServe_answersEveryCallBeforeItEnds(t *testing.T) {
 func TestServe_idInUse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSource(t)
-		proceed := make(chan struct{})
-		open := s.open
-		s.open = func(ctx context.Context) (memory.Backend, error) {
-			<-proceed
-			return open(ctx)
-		}
+		proceed := s.hold()
 		w := serve(t, s, mcpserver.Options{})
 		start := time.Now()
 		w.say(mcptest.Hello,
@@ -262,12 +252,7 @@ func TestServe_cancelledCall(t *testing.T) {
 
 func TestServe_worksBeforeTheStoreIsOpen(t *testing.T) {
 	s := newSource(t)
-	proceed := make(chan struct{})
-	open := s.open
-	s.open = func(ctx context.Context) (memory.Backend, error) {
-		<-proceed
-		return open(ctx)
-	}
+	proceed := s.hold()
 	c := connect(t, s, mcpserver.Options{})
 	if tools, err := c.ListTools(t.Context(), nil); err != nil || len(tools.Tools) == 0 {
 		t.Errorf("no tools while the store is being opened: %v", err)
