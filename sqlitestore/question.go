@@ -11,6 +11,7 @@ import (
 
 	"github.com/loopmem/loopmem/memory"
 	"github.com/loopmem/loopmem/sqlitestore/internal/mirror"
+	"github.com/loopmem/loopmem/sqlitestore/internal/topk"
 )
 
 // question answers by memory.RankingQuestion, with the mirror if there is one
@@ -28,19 +29,9 @@ func (r *recall) mirrored(q *memory.Question, now time.Time) ([]memory.Hit, erro
 	if err != nil {
 		return nil, err
 	}
-	answers := r.mirror.Question(q, r.query, cosines, r.scope.Contains, now)
-	fitOf := make(map[int64]memory.Fit, len(answers))
-	rowIDs := make([]int64, len(answers))
-	for i, answer := range answers {
-		rowIDs[i], fitOf[answer.RowID] = answer.RowID, answer.Fit
-	}
-	candidates, err := r.read(r.rowsOf(r.tx, r.mirror, rowIDs))
+	candidates, fits, err := readWith(r, r.mirror.Question(q, r.query, cosines, r.scope.Contains, now))
 	if err != nil {
 		return nil, err
-	}
-	fits := make([]memory.Fit, len(candidates))
-	for i := range candidates {
-		fits[i] = fitOf[r.rowIDs[candidates[i].Entry.ID]]
 	}
 	return q.Rank(now, candidates, fits, r.follow)
 }
@@ -217,6 +208,10 @@ type leader struct {
 	score    float64
 }
 
+func (a leader) before(b leader) bool {
+	return a.score > b.score || a.score == b.score && a.position < b.position
+}
+
 // leading reads the rows of the highest scores, as many as Rank needs. It
 // looks at them from the best fit on, and stops where no later one can have
 // the score of the last that is needed.
@@ -228,11 +223,11 @@ func (r *recall) leading(q *memory.Question, found []fit, now time.Time) ([]memo
 	if tagged != nil {
 		found = slices.DeleteFunc(found, func(h fit) bool { return !tagged[h.rowID] })
 	}
-	var leaders []leader
+	leaders := topk.New(q.Pool(), leader.before)
 	rest := bestFirst(found)
 	heap.Init(&rest)
 	for len(rest) > 0 {
-		if len(leaders) == q.Pool() && q.Relevance(rest[0].weights) < leaders[len(leaders)-1].score {
+		if leaders.Full() && q.Relevance(rest[0].weights) < leaders.Worst().score {
 			break
 		}
 		batch := make(map[int64]float64)
@@ -244,15 +239,13 @@ func (r *recall) leading(q *memory.Question, found []fit, now time.Time) ([]memo
 		if err != nil {
 			return nil, err
 		}
-		leaders = append(leaders, scored...)
-		slices.SortFunc(leaders, func(a, b leader) int {
-			return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.position, b.position))
-		})
-		leaders = leaders[:min(len(leaders), q.Pool())]
+		for _, l := range scored {
+			leaders.Add(l)
+		}
 	}
-	rowIDs := make([]int64, len(leaders))
-	for i := range leaders {
-		rowIDs[i] = leaders[i].rowID
+	var rowIDs []int64
+	for _, l := range leaders.Ranked() {
+		rowIDs = append(rowIDs, l.rowID)
 	}
 	return r.read(r.rowsByID(rowIDs, r.where))
 }

@@ -78,24 +78,22 @@ func (r *recall) composite(now time.Time) ([]memory.Hit, error) {
 		return nil, err
 	}
 	c := r.query.Composite()
-	leaders := r.mirror.Composite(c, r.query, cosines, r.scope.Contains, now)
-	rowIDs := make([]int64, len(leaders))
-	for i := range leaders {
-		rowIDs[i] = leaders[i].RowID
-	}
-	candidates, err := r.read(r.rowsOf(r.tx, r.mirror, rowIDs))
+	candidates, relevance, err := readWith(r, r.mirror.Composite(c, r.query, cosines, r.scope.Contains, now))
 	if err != nil {
 		return nil, err
 	}
-	relevanceOf := make(map[int64]float64, len(leaders))
-	for _, leader := range leaders {
-		relevanceOf[leader.RowID] = leader.Relevance
-	}
-	relevance := make([]float64, len(candidates))
-	for i := range candidates {
-		relevance[i] = relevanceOf[r.rowIDs[candidates[i].Entry.ID]]
-	}
 	return c.Rank(now, candidates, relevance, r.follow)
+}
+
+// readWith reads the rows that the mirror names, and returns beside each what
+// it says of it.
+func readWith[T any](r *recall, said map[int64]T) ([]memory.Candidate, []T, error) {
+	candidates, err := r.read(r.rowsOf(r.tx, r.mirror, slices.Collect(maps.Keys(said))))
+	beside := make([]T, len(candidates))
+	for i := range candidates {
+		beside[i] = said[r.rowIDs[candidates[i].Entry.ID]]
+	}
+	return candidates, beside, err
 }
 
 // cosines compares the embedding of the query, if it has one, with all there

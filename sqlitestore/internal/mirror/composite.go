@@ -19,16 +19,10 @@ func (a scored) before(b scored) bool {
 	return a.score > b.score || a.score == b.score && a.position < b.position
 }
 
-// Leader is a row that may be among the result, with its relevance.
-type Leader struct {
-	RowID     int64
-	Relevance float64
-}
-
 // Composite weighs a composite query and returns the rows of the highest
-// scores, as many as its limit. The cosines are those of the rows that have an
+// scores, as many as its limit, with their relevance. The cosines are those of the rows that have an
 // embedding, by row id, where the query has one.
-func (m *Mirror) Composite(composite *memory.Composite, query *memory.Query, cosines map[int64]float64, sees Sees, now time.Time) []Leader {
+func (m *Mirror) Composite(composite *memory.Composite, query *memory.Query, cosines map[int64]float64, sees Sees, now time.Time) map[int64]float64 {
 	candidates, slots := m.candidates(composite, query, cosines, m.passing(query.Filter, sees, now))
 	relevance := composite.Weigh(candidates)
 	limit := query.Limit
@@ -41,9 +35,9 @@ func (m *Mirror) Composite(composite *memory.Composite, query *memory.Query, cos
 		score := composite.Score(x.of(m, slot), relevance[i], now)
 		best.Add(scored{slot, candidates[i].Position, score, relevance[i]})
 	}
-	var leaders []Leader
+	leaders := make(map[int64]float64)
 	for _, s := range best.Ranked() {
-		leaders = append(leaders, Leader{m.rows[s.slot].RowID, s.relevance})
+		leaders[m.rows[s.slot].RowID] = s.relevance
 	}
 	return leaders
 }

@@ -11,16 +11,10 @@ import (
 // MaxTerms is how many terms a question may have.
 const MaxTerms = 64
 
-// Answer is a row that may be among the result of a question.
-type Answer struct {
-	RowID int64
-	memory.Fit
-}
-
 // Question weighs a question that has no more than [MaxTerms] terms, and
-// returns the rows of the highest scores, as many as its limit. The cosines are
-// those of the rows that have an embedding, by row id, where the query has one.
-func (m *Mirror) Question(question *memory.Question, query *memory.Query, cosines map[int64]float64, sees Sees, now time.Time) []Answer {
+// returns the rows of the highest scores, as many as its limit, with how they
+// fit. The cosines are those of the rows that have an embedding, by row id, where the query has one.
+func (m *Mirror) Question(question *memory.Question, query *memory.Query, cosines map[int64]float64, sees Sees, now time.Time) map[int64]memory.Fit {
 	counts := m.counting()
 	defer m.done(counts)
 	a := asking{
@@ -198,7 +192,7 @@ func with(slots, more []uint32) []uint32 {
 }
 
 // best returns the best of the slots.
-func (a *asking) best(slots []uint32, lent map[int64][]bool, vectors bool) []Answer {
+func (a *asking) best(slots []uint32, lent map[int64][]bool, vectors bool) map[int64]memory.Fit {
 	limit := a.query.Limit
 	if limit == 0 {
 		limit = len(slots)
@@ -207,10 +201,10 @@ func (a *asking) best(slots []uint32, lent map[int64][]bool, vectors bool) []Ans
 	for _, slot := range slots {
 		best.Add(a.scored(slot, a.relevance(slot, lent, vectors)))
 	}
-	var answers []Answer
+	answers := make(map[int64]memory.Fit)
 	for _, s := range best.Ranked() {
 		row := &a.rows[s.slot]
-		answers = append(answers, Answer{row.RowID, memory.Fit{Relevance: s.relevance, Lent: lent[row.Position]}})
+		answers[row.RowID] = memory.Fit{Relevance: s.relevance, Lent: lent[row.Position]}
 	}
 	return answers
 }
