@@ -66,6 +66,7 @@ func (s *Store) consolidate(ctx context.Context, age time.Duration, whatever boo
 	if !due || err != nil {
 		return stats, false, err
 	}
+	p.countHolders()
 	err = s.write(ctx, func(w *writeTx) error {
 		// Another process may have come first.
 		if due, err = w.due(w.now, age); !due || err != nil {
@@ -146,12 +147,18 @@ type passPlan struct {
 
 // plan computes a pass over what the handle sees, as if what is owed were
 // written already.
-func (s *Store) plan(t *tx, now time.Time, owed backlog) (p passPlan, err error) {
-	p.now = now
-	if p.standing, err = t.standing(); err != nil {
-		return p, err
+func (s *Store) plan(t *tx, now time.Time, owed backlog) (passPlan, error) {
+	rows, err := t.rows(within(s.scope), inOrder)
+	if err != nil {
+		return passPlan{}, err
 	}
-	if p.rows, err = t.rows(within(s.scope), inOrder); err != nil {
+	return s.planFor(t, now, rows, owed)
+}
+
+// planFor computes a pass over rows, which are in insertion order.
+func (s *Store) planFor(t *tx, now time.Time, rows []row, owed backlog) (p passPlan, err error) {
+	p.now, p.rows = now, rows
+	if p.standing, err = t.standing(); err != nil {
 		return p, err
 	}
 	if p.stamps, err = t.stamps(); err != nil {
@@ -167,7 +174,6 @@ func (s *Store) plan(t *tx, now time.Time, owed backlog) (p passPlan, err error)
 		entries[i] = e
 	}
 	p.plan = s.settings.Consolidation.Plan(now, entries, p.stamps)
-	p.countHolders()
 	return p, nil
 }
 
@@ -251,7 +257,7 @@ func (w *writeTx) settle(p passPlan, survivor *memory.Survivor) (err error) {
 	}
 	_, stamped := p.stamps[old.entry.ID]
 	switch sum := stateSum(old.rowID, position, &survivor.Entry); {
-	case sum == old.stateSum:
+	case sum == stateSum(old.rowID, old.position, &old.entry): // what is stored may be a sign of damage
 	case position == old.position && !survivor.Rewritten && !stamped:
 		err = w.decay(old.rowID, sum, &survivor.Entry)
 	default:

@@ -144,23 +144,14 @@ func staleByLinks(p passPlan, groups []uuid.UUID, stale map[uuid.UUID]bool) {
 }
 
 // planAgain plans a pass over some rows as they are now.
-func (s *Store) planAgain(t *tx, now time.Time, rowIDs []int64) (p passPlan, err error) {
-	p.now = now
+func (s *Store) planAgain(t *tx, now time.Time, rowIDs []int64) (passPlan, error) {
 	if len(rowIDs) == 0 {
-		p.plan = new(memory.Plan)
-		return p, nil
+		return passPlan{plan: new(memory.Plan)}, nil
 	}
-	if p.rows, err = t.rowsByID(rowIDs, within(s.scope)); err != nil {
-		return p, err
+	rows, err := t.rowsByID(rowIDs, within(s.scope))
+	if err != nil {
+		return passPlan{}, err
 	}
-	slices.SortFunc(p.rows, func(a, b row) int { return cmp.Compare(a.position, b.position) })
-	if p.stamps, err = t.stamps(); err != nil {
-		return p, err
-	}
-	entries := make([]memory.Entry, len(p.rows))
-	for i := range p.rows {
-		entries[i] = p.rows[i].entry
-	}
-	p.plan = s.settings.Consolidation.Plan(now, entries, p.stamps)
-	return p, nil
+	slices.SortFunc(rows, func(a, b row) int { return cmp.Compare(a.position, b.position) })
+	return s.planFor(t, now, rows, backlog{})
 }
