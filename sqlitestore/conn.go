@@ -3,6 +3,7 @@ package sqlitestore
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"sync/atomic"
 
@@ -33,11 +34,22 @@ func (c *connection) statement(ctx context.Context, query string) (*sqlx.Stmt, e
 // those of a connection that was taken out of its pool, and SQLite keeps a
 // connection open, locks and log included, as long as it has a statement.
 func (c *connection) Close() error {
+	return errors.Join(c.closeStatements(), c.Conn.Close())
+}
+
+// discard closes the connection for good. Close would let database/sql keep it
+// for the next who asks, with whatever transaction it may be in.
+func (c *connection) discard() {
+	_ = c.closeStatements()
+	_ = c.Raw(func(any) error { return driver.ErrBadConn })
+}
+
+func (c *connection) closeStatements() error {
 	var errs []error
 	for _, stmt := range c.prepared {
 		errs = append(errs, stmt.Close())
 	}
-	return errors.Join(append(errs, c.Conn.Close())...)
+	return errors.Join(errs...)
 }
 
 // run executes a statement that begins or ends a transaction.
@@ -88,12 +100,11 @@ func (p *pool) acquire(ctx context.Context) (*connection, error) {
 	}
 }
 
-// release gives a connection back. One that a cancelled statement has
-// interrupted is closed instead: the driver does not use such a connection
-// again.
-func (p *pool) release(c *connection, interrupted bool) {
-	if interrupted && !p.keep {
-		c.Close()
+// release gives a connection back. One of doubtful state is closed instead: a
+// cancelled statement has interrupted it, or its transaction may not have ended.
+func (p *pool) release(c *connection, doubtful bool) {
+	if doubtful && !p.keep {
+		c.discard()
 		c = nil
 	}
 	p.free <- c

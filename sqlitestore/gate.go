@@ -56,19 +56,25 @@ func (d *database) viewOn(ctx context.Context, readers *pool, read func(*tx) err
 	if err != nil {
 		return explain(d.path, err)
 	}
-	defer func() { readers.release(conn, ctx.Err() != nil) }()
+	doubtful := true
+	defer func() { readers.release(conn, doubtful || ctx.Err() != nil) }()
 
 	// Reads may be interrupted where they stand: nothing can be left half
-	// done. Only the in-memory database must not lose its connection.
+	// done. Only the in-memory database must not lose its connection. What
+	// begins and ends them waits for nothing, and is not interrupted: the
+	// driver may report the end of a context for a BEGIN that took effect.
+	detached := context.WithoutCancel(ctx)
 	run := ctx
 	if readers.keep {
-		run = context.WithoutCancel(ctx)
+		run = detached
 	}
-	if err := conn.run(run, "BEGIN"); err != nil {
+	if err := conn.run(detached, "BEGIN"); err != nil {
 		return explain(d.path, err)
 	}
 	defer func() {
-		if end := conn.run(context.WithoutCancel(ctx), "ROLLBACK"); err == nil && ctx.Err() == nil {
+		end := conn.run(detached, "ROLLBACK")
+		doubtful = end != nil
+		if err == nil && ctx.Err() == nil {
 			err = explain(d.path, end)
 		}
 	}()
