@@ -46,6 +46,9 @@ func (r *archivedRow) sum() int64 {
 	return checksum(blob)
 }
 
+// damage is what the checksum is off by, 0 if nothing; see damage.go.
+func (r *archivedRow) damage() int64 { return r.Checksum ^ r.sum() }
+
 func (r *archivedRow) decode() (Archived, error) {
 	e, err := memory.DecodeJSON([]byte(r.Entry))
 	if err != nil {
@@ -65,6 +68,7 @@ func (w *writeTx) archive(r *row, reason string, mergedInto uuid.UUID) error {
 	if mergedInto != uuid.Nil {
 		a.MergedInto = mergedInto[:]
 	}
+	a.Checksum = a.sum() ^ r.damage()
 	if err := w.insertArchived(r.entry.ID, &a); err != nil {
 		return err
 	}
@@ -73,7 +77,7 @@ func (w *writeTx) archive(r *row, reason string, mergedInto uuid.UUID) error {
 
 func (w *writeTx) insertArchived(id uuid.UUID, a *archivedRow) error {
 	_, err := w.exec(`INSERT INTO archive (id, archived_at, reason, merged_into, checksum, entry) VALUES (?, ?, ?, ?, ?, ?)`,
-		id[:], a.ArchivedAt, a.Reason, a.MergedInto, a.sum(), a.Entry)
+		id[:], a.ArchivedAt, a.Reason, a.MergedInto, a.Checksum, a.Entry)
 	return err
 }
 
@@ -144,6 +148,9 @@ func (s *Store) Restore(ctx context.Context, id uuid.UUID) (entry memory.Entry, 
 		}
 		var result memory.BatchResult
 		if err := w.put(s.scope, &entry, memory.Fail, &result); err != nil {
+			return err
+		}
+		if err := w.distrust(id, rows[0].damage()); err != nil {
 			return err
 		}
 		return w.dropArchived(rows)

@@ -170,7 +170,7 @@ func (c *check) archive() error {
 		if err := rows.StructScan(&r); err != nil {
 			return err
 		}
-		if r.sum() != r.Checksum {
+		if r.damage() != 0 {
 			c.damage("archive", "archived entry %d is not what was archived", r.ArchiveID)
 		}
 		return nil
@@ -196,10 +196,10 @@ func (c *check) rows() error {
 	}
 	return c.eachRow(func(r row) error {
 		id := r.entry.ID.String()
-		if contentSum(&r.entry) != r.contentSum {
+		if r.contentDamage() != 0 {
 			c.damage(id, "the content is not what was stored")
 		}
-		if stateSum(r.rowID, r.position, &r.entry) != r.stateSum {
+		if r.stateDamage() != 0 {
 			c.damage(id, "the relevance, strength or access fields are not what was stored")
 		}
 		err := c.get(&derived, `SELECT version, strength_base, fade, root FROM entry_state WHERE row_id = ?`, r.rowID)

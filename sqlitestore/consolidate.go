@@ -220,18 +220,29 @@ func (t *tx) stamps() (map[uuid.UUID]time.Time, error) {
 // carryOut makes the plan true. What goes is removed first, so that the
 // places it leaves are free for those that move there.
 func (w *writeTx) carryOut(p passPlan) error {
+	damaged := make(map[uuid.UUID]int64) // by the entry that it was merged into
 	for _, removal := range p.plan.Removed {
+		old := &p.rows[removal.Index]
 		reason := ReasonPruned
 		if removal.MergedInto != uuid.Nil {
 			reason = ReasonMerged
+			if damage := old.damage(); damage != 0 {
+				damaged[removal.MergedInto] = damage
+			}
 		}
-		if err := w.archive(&p.rows[removal.Index], reason, removal.MergedInto); err != nil {
+		if err := w.archive(old, reason, removal.MergedInto); err != nil {
 			return err
 		}
 	}
 	for i := range p.plan.Survivors {
-		if err := w.settle(p, &p.plan.Survivors[i]); err != nil {
+		survivor := &p.plan.Survivors[i]
+		if err := w.settle(p, survivor); err != nil {
 			return err
+		}
+		if id := survivor.Entry.ID; damaged[id] != 0 && p.rows[survivor.Index].contentDamage() == 0 {
+			if err := w.distrust(id, damaged[id]); err != nil {
+				return err
+			}
 		}
 	}
 	return w.relinkOthers(p.plan.Merged)
@@ -256,12 +267,12 @@ func (w *writeTx) settle(p passPlan, survivor *memory.Survivor) (err error) {
 		}
 	}
 	_, stamped := p.stamps[old.entry.ID]
-	switch sum := stateSum(old.rowID, position, &survivor.Entry); {
-	case sum == stateSum(old.rowID, old.position, &old.entry): // what is stored may be a sign of damage
+	switch sum := stateSum(old.rowID, position, &survivor.Entry) ^ old.stateDamage(); {
+	case sum == old.stateSum:
 	case position == old.position && !survivor.Rewritten && !stamped:
 		err = w.decay(old.rowID, sum, &survivor.Entry)
 	default:
-		err = w.replaceState(old.rowID, position, &survivor.Entry)
+		err = w.replaceState(old, position, &survivor.Entry)
 	}
 	if stamped && err == nil {
 		_, err = w.exec(`DELETE FROM access_stamp WHERE row_id = ?`, old.rowID)

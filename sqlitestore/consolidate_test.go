@@ -162,17 +162,3 @@ func TestConsolidateWhileOthersWrite(t *testing.T) {
 		})
 	}
 }
-
-// TestConsolidateLeavesDamageToSee runs a pass that changes nothing over a row
-// that has been damaged: it must not give that a checksum that fits.
-func TestConsolidateLeavesDamageToSee(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "memory.db")
-	s := mustOpen(t, path, Options{}, memory.WithEntries(fixture(1)), memory.WithConsolidation(memory.Consolidation{}))
-	mustExec(t, path, `UPDATE entry_state SET access_count = access_count + 1`)
-	if _, err := s.Consolidate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if problems, err := s.Check(t.Context()); len(problems) != 1 || problems[0].Kind != Damage || err != nil {
-		t.Errorf("after the pass: %v, %v; want the damage that was there", problems, err)
-	}
-}

@@ -217,7 +217,7 @@ func (w *writeTx) dropArchivedEmbeddings() (found bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		if r.sum() != r.Checksum {
+		if r.damage() != 0 {
 			return false, fmt.Errorf("%w: archived entry %d is not what was archived", ErrCorrupt, r.ArchiveID)
 		}
 		a.Entry.Embedding = nil
@@ -238,14 +238,15 @@ func (w *writeTx) replaceEmbedding(old *row, vector []float32) error {
 	}
 	changed := old.entry
 	changed.Embedding = vector
-	_, err = w.exec(`UPDATE entry SET version = ?, checksum = ? WHERE row_id = ?`, version, contentSum(&changed), old.rowID)
+	sum := contentSum(&changed) ^ old.contentDamage()
+	_, err = w.exec(`UPDATE entry SET version = ?, checksum = ? WHERE row_id = ?`, version, sum, old.rowID)
 	if err != nil {
 		return err
 	}
 	if _, err := w.exec(`UPDATE entry_state SET version = ? WHERE row_id = ?`, version, old.rowID); err != nil {
 		return err
 	}
-	w.tally.change(old.contentSum, contentSum(&changed))
+	w.tally.change(old.contentSum, sum)
 	return w.putEmbedding(old.rowID, vector)
 }
 

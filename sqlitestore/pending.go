@@ -175,21 +175,23 @@ func (w *writeTx) touchRow(t touch) error {
 	var now struct {
 		state
 		Position int64 `db:"position"`
+		Checksum int64 `db:"checksum"`
 	}
 	found, err := w.find(&now, `
-		SELECT position, created_at, relevance, strength, zero_signs, access_count, last_accessed, last_decayed
+		SELECT position, checksum, created_at, relevance, strength, zero_signs, access_count, last_accessed, last_decayed
 		FROM entry_state WHERE row_id = ?`, t.rowID)
 	if !found || err != nil {
 		return err
 	}
 	var e memory.Entry
 	now.fill(&e)
+	damage := now.Checksum ^ stateSum(t.rowID, now.Position, &e)
 	e.Touch(t.at, t.reinforce)
 	version, err := w.bump()
 	if err != nil {
 		return err
 	}
-	sum := stateSum(t.rowID, now.Position, &e)
+	sum := stateSum(t.rowID, now.Position, &e) ^ damage
 	w.touched = append(w.touched, touched{t.rowID, now.Position, e, sum})
 	// What stays as it is, is not named: SQLite would write its indexes anew.
 	_, err = w.exec(`

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/crc64"
 	"math"
 	"time"
 
@@ -21,7 +20,7 @@ type row struct {
 	position int64
 	version  int64
 	entry    memory.Entry
-	// checksums as stored; see verify
+	// checksums as stored; see damage.go
 	contentSum, stateSum int64
 }
 
@@ -245,38 +244,4 @@ func appendVector(vector []float32, blob []byte) []float32 {
 		vector = append(vector, math.Float32frombits(binary.LittleEndian.Uint32(blob)))
 	}
 	return vector
-}
-
-// SQLite's pages carry no checksum, so that a flipped bit in a text would go
-// unnoticed. Each row has its own, over all that is stored of the entry.
-var crcTable = crc64.MakeTable(crc64.ECMA)
-
-func checksum(blob []byte) int64 { return int64(crc64.Checksum(blob, crcTable)) }
-
-// contentSum is the checksum of what the tables entry and embedding hold: the
-// entry's JSONL form without its state.
-func contentSum(e *memory.Entry) int64 {
-	content := *e
-	content.Relevance, content.Strength, content.AccessCount = 0, 0, 0
-	content.CreatedAt, content.LastAccessed, content.LastDecayed = time.Unix(0, 0), nil, nil
-	return checksum(content.AppendJSON(nil))
-}
-
-// stateSum is the checksum of what entry_state holds.
-func stateSum(rowID, position int64, e *memory.Entry) int64 {
-	blob := make([]byte, 0, 8*8)
-	for _, n := range []uint64{
-		uint64(rowID), uint64(position), uint64(nanos(e.CreatedAt)),
-		math.Float64bits(float64(e.Relevance)), math.Float64bits(e.Strength), e.AccessCount,
-	} {
-		blob = binary.LittleEndian.AppendUint64(blob, n)
-	}
-	for _, t := range []*time.Time{e.LastAccessed, e.LastDecayed} {
-		if t != nil {
-			blob = binary.LittleEndian.AppendUint64(blob, uint64(t.UnixNano()))
-		} else {
-			blob = append(blob, 0)
-		}
-	}
-	return checksum(blob)
 }

@@ -123,7 +123,7 @@ func (r *Repaired) fill(ctx context.Context, path string, found *wreck) (err err
 		}
 		for i := range found.archived {
 			a, err := found.archived[i].decode()
-			if err != nil || found.archived[i].sum() != found.archived[i].Checksum {
+			if err != nil || found.archived[i].damage() != 0 {
 				r.Unreadable++
 				continue
 			}
@@ -255,7 +255,7 @@ func (t *tx) salvageRow(rowID int64) (found row, ok bool) {
 	rows, err := t.rows(where("e.row_id = ?", rowID), "")
 	if err == nil && len(rows) == 1 {
 		found = rows[0]
-		if stateSum(found.rowID, found.position, &found.entry) == found.stateSum {
+		if found.stateDamage() == 0 {
 			return found, true
 		}
 		fresh := memory.NewEntry(found.entry.Category, "")

@@ -124,7 +124,7 @@ func (w *writeTx) insert(e *memory.Entry) (inserted bool, err error) {
 		INSERT INTO entry_state (position, version, checksum, created_at, relevance, strength, zero_signs, access_count,
 		                         last_accessed, last_decayed, strength_base, fade, root, row_id)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		append(stateOf(rowID, position, version, e), memory.Root(e.Agent), rowID)...)
+		append(stateOf(position, version, stateSum(rowID, position, e), e), memory.Root(e.Agent), rowID)...)
 	if err != nil {
 		return false, err
 	}
@@ -149,9 +149,9 @@ func contentOf(e *memory.Entry) []any {
 }
 
 // stateOf does the same for all columns of entry_state but the key.
-func stateOf(rowID, position, version int64, e *memory.Entry) []any {
+func stateOf(position, version, sum int64, e *memory.Entry) []any {
 	return []any{
-		position, version, stateSum(rowID, position, e), nanos(e.CreatedAt),
+		position, version, sum, nanos(e.CreatedAt),
 		float64(e.Relevance), e.Strength, zeroSigns(e), int64(e.AccessCount),
 		optionalNanos(e.LastAccessed), optionalNanos(e.LastDecayed), nanos(e.StrengthBase()), fadeOf(e),
 	}
@@ -176,13 +176,14 @@ func (w *writeTx) replaceContent(old *row, changed *memory.Entry) error {
 	if err := w.unindex(old.rowID, &old.entry); err != nil {
 		return err
 	}
+	sum := contentSum(changed) ^ old.contentDamage()
 	_, err = w.exec(`
 		UPDATE entry
 		SET version = ?, checksum = ?, importance = ?, memory_type = ?, confidentiality = ?,
 		    validated = ?, pinned = ?, category = ?, agent = ?, author_user_id = ?, author_tenant_id = ?,
 		    tags = ?, keywords = ?, attributes = ?, related_ids = ?, source_ids = ?, summary = ?, memory = ?
 		WHERE row_id = ?`,
-		append(append([]any{version, contentSum(changed)}, contentOf(changed)...), old.rowID)...)
+		append(append([]any{version, sum}, contentOf(changed)...), old.rowID)...)
 	if err != nil {
 		return err
 	}
@@ -191,7 +192,7 @@ func (w *writeTx) replaceContent(old *row, changed *memory.Entry) error {
 	if err != nil {
 		return err
 	}
-	w.tally.change(old.contentSum, contentSum(changed))
+	w.tally.change(old.contentSum, sum)
 	if err := w.putEmbedding(old.rowID, changed.Embedding); err != nil {
 		return err
 	}
@@ -199,17 +200,18 @@ func (w *writeTx) replaceContent(old *row, changed *memory.Entry) error {
 }
 
 // replaceState writes changed state, and a changed position, over a row.
-func (w *writeTx) replaceState(rowID, position int64, e *memory.Entry) error {
+func (w *writeTx) replaceState(old *row, position int64, changed *memory.Entry) error {
 	version, err := w.bump()
 	if err != nil {
 		return err
 	}
+	sum := stateSum(old.rowID, position, changed) ^ old.stateDamage()
 	_, err = w.exec(`
 		UPDATE entry_state
 		SET position = ?, version = ?, checksum = ?, created_at = ?, relevance = ?, strength = ?, zero_signs = ?, access_count = ?,
 		    last_accessed = ?, last_decayed = ?, strength_base = ?, fade = ?
 		WHERE row_id = ?`,
-		append(stateOf(rowID, position, version, e), rowID)...)
+		append(stateOf(position, version, sum, changed), old.rowID)...)
 	return err
 }
 
@@ -293,7 +295,7 @@ func (s *Store) Update(ctx context.Context, id uuid.UUID, change memory.Change) 
 			return err
 		}
 		record = memory.Record{Entry: changed, Version: uint64(w.version)}
-		return w.replaceState(old.rowID, old.position, &changed)
+		return w.replaceState(&old, old.position, &changed)
 	})
 	if err != nil {
 		return memory.Record{}, fmt.Errorf("update %s: %w", id, err)

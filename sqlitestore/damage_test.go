@@ -1,0 +1,120 @@
+package sqlitestore
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/loopmem/loopmem/memory"
+)
+
+// TestDamageStaysInSight damages an entry and then changes it in every way
+// that keeps something of it: none may give it a checksum that fits.
+func TestDamageStaysInSight(t *testing.T) {
+	const damaged = 1 // the fixture
+	id := fixture(damaged).ID
+	double := fixture(damaged)
+	double.ID = fixture(9).ID
+	operations := map[string]func(context.Context, *Store) error{
+		"Recall": func(ctx context.Context, s *Store) error {
+			_, err := s.Recall(ctx, memory.Query{Text: "vault"})
+			return err
+		},
+		"Update of the text": func(ctx context.Context, s *Store) error {
+			_, err := s.Update(ctx, id, memory.Change{Memory: new("another text")})
+			return err
+		},
+		"Link": func(ctx context.Context, s *Store) error { return s.Link(ctx, id, fixture(4).ID) },
+		"Prune, which archives": func(ctx context.Context, s *Store) error {
+			n, err := s.Prune(ctx, 1, time.Hour, "")
+			if n == 0 {
+				err = fmt.Errorf("nothing was pruned: %w", err)
+			}
+			return err
+		},
+		"Prune and Restore": func(ctx context.Context, s *Store) error {
+			if _, err := s.Prune(ctx, 1, time.Hour, ""); err != nil {
+				return err
+			}
+			_, err := s.Restore(ctx, id)
+			return err
+		},
+		"Consolidate, nothing to do": func(ctx context.Context, s *Store) error {
+			s.settings.Consolidation = memory.Consolidation{}
+			_, err := s.Consolidate(ctx)
+			return err
+		},
+		"Consolidate": func(ctx context.Context, s *Store) error {
+			_, err := s.Consolidate(ctx)
+			return err
+		},
+		"Consolidate, as the one that is merged": func(ctx context.Context, s *Store) error {
+			double.Relevance = 1
+			if err := s.Store(ctx, double); err != nil {
+				return err
+			}
+			if _, err := s.Consolidate(ctx); err != nil {
+				return err
+			}
+			_, err := s.PurgeArchive(ctx, 0)
+			return err
+		},
+		"Consolidate, as the one that is kept": func(ctx context.Context, s *Store) error {
+			double.Relevance = 0.01
+			if err := s.Store(ctx, double); err != nil {
+				return err
+			}
+			if _, err := s.Consolidate(ctx); err != nil {
+				return err
+			}
+			_, err := s.PurgeArchive(ctx, 0)
+			return err
+		},
+		"SetEmbeddings": func(ctx context.Context, s *Store) error {
+			record, err := s.Get(ctx, id)
+			if err != nil {
+				return err
+			}
+			_, err = s.SetEmbeddings(ctx, fixtureModel, []memory.Embedded{{ID: id, Version: record.Version, Vector: []float32{7, 7}}})
+			return err
+		},
+		"DropEmbeddings": func(ctx context.Context, s *Store) error { return s.DropEmbeddings(ctx) },
+		"Retrieve, and what it puts off": func(ctx context.Context, s *Store) error {
+			if _, err := s.Retrieve(ctx, "vault", 10); err != nil {
+				return err
+			}
+			_, err := s.Consolidate(ctx)
+			return err
+		},
+	}
+	flips := map[string]string{
+		"content": `UPDATE entry SET summary = summary || 'x' WHERE id = x'%x'`,
+		"state": `UPDATE entry_state SET access_count = access_count + 64
+		          WHERE row_id = (SELECT row_id FROM entry WHERE id = x'%x')`,
+	}
+	for what, flip := range flips {
+		for name, operate := range operations {
+			t.Run(what+", "+name, func(t *testing.T) {
+				path := filepath.Join(t.TempDir(), "memory.db")
+				s := mustOpen(t, path, Options{},
+					memory.WithClock(func() time.Time { return fixtureTime.Add(48 * time.Hour) }),
+					memory.WithEntries(fixture(damaged), fixture(4)))
+				mustExec(t, path, fmt.Sprintf(flip, id[:]))
+				if err := operate(t.Context(), s); err != nil {
+					t.Fatal(err)
+				}
+				problems, err := s.Check(t.Context())
+				if err != nil || len(problems) == 0 {
+					t.Errorf("the check finds %v, %v; want the damage that was done", problems, err)
+				}
+				for _, problem := range problems {
+					if problem.Kind != Damage || problem.Subject == "entry" {
+						t.Errorf("the check finds %v, which is not what was done", problem)
+					}
+				}
+			})
+		}
+	}
+}
