@@ -277,6 +277,17 @@ func TestOpenWhileItIsMade(t *testing.T) {
 	}
 }
 
+func TestParseSynchronous(t *testing.T) {
+	for _, level := range []Synchronous{SynchronousNormal, SynchronousFull} {
+		if got, err := ParseSynchronous(level.String()); got != level || err != nil {
+			t.Errorf("%v is read as %v, %v", level, got, err)
+		}
+	}
+	if _, err := ParseSynchronous("off"); !errors.Is(err, memory.ErrInvalid) {
+		t.Errorf("off: %v, want ErrInvalid", err)
+	}
+}
+
 // TestConnectionsAgree asks every connection for its settings: a pragma sent
 // through a pool reaches one of them only.
 func TestConnectionsAgree(t *testing.T) {

@@ -1,6 +1,13 @@
 package sqlitestore
 
-import "time"
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/loopmem/loopmem/memory"
+)
 
 // Options are what is particular to a SQLite file. The zero value is a good
 // choice; what all stores have in common is set by [memory.Option] values.
@@ -48,6 +55,25 @@ const (
 	// failure as well, at the price of one fsync a write.
 	SynchronousFull
 )
+
+var synchronousNames = [...]string{"normal", "full"}
+
+// String returns the name that [ParseSynchronous] reads.
+func (s Synchronous) String() string {
+	if int(s) >= 0 && int(s) < len(synchronousNames) {
+		return synchronousNames[s]
+	}
+	return fmt.Sprintf("Synchronous(%d)", int(s))
+}
+
+// ParseSynchronous is the inverse of [Synchronous.String]: it reads "normal" or
+// "full". Any other text is a [memory.ErrInvalid].
+func ParseSynchronous(name string) (Synchronous, error) {
+	if i := slices.Index(synchronousNames[:], name); i >= 0 {
+		return Synchronous(i), nil
+	}
+	return 0, fmt.Errorf("%w: %q is no level of synchronous; use %s", memory.ErrInvalid, name, strings.Join(synchronousNames[:], " or "))
+}
 
 const (
 	defaultBusyTimeout = 10 * time.Second

@@ -62,9 +62,14 @@ Clients: claude-code, claude-desktop, codex, cursor, vscode.`,
 // on the database that it would use itself.
 func (a *app) mcpServer(cmd *cobra.Command, flags []string) (mcpclients.Server, error) {
 	server := mcpclients.Server{Name: mcpServerName, Args: []string{"mcp"}}
-	probe := mcpCommand(newApp(a.in, a.stdout, a.err, a.getenv))
+	trial := newApp(a.in, a.stdout, a.err, a.getenv)
+	probe := mcpCommand(trial)
+	trial.commonFlags(probe.Flags())
 	if err := probe.ParseFlags(flags); err != nil {
 		return server, usage(cmd, "loopmem mcp: %w", err)
+	}
+	if probe.Flags().Changed("db") {
+		return server, usage(cmd, "give --db before the --, so that its path is made absolute")
 	}
 	if rest := probe.Flags().Args(); len(rest) > 0 {
 		return server, usage(cmd, "loopmem mcp takes no argument such as %s", rest[0])

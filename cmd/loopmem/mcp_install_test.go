@@ -115,7 +115,7 @@ func TestMCPInstall_withoutAHome(t *testing.T) {
 // What is installed is started here, as a client would do it.
 func TestMCPInstall_works(t *testing.T) {
 	w := newWorld(t).withHome()
-	answer := w.must("mcp", "install", "--client", "cursor", "--json", "--", "--agent", "team:a")
+	answer := w.must("mcp", "install", "--client", "cursor", "--json", "--", "--agent", "team:a", "--synchronous", "full")
 	added := decode[map[string]any](t, answer)["add"].(string)
 	var file struct {
 		Servers map[string]struct {
@@ -146,6 +146,7 @@ func TestMCPInstall_usage(t *testing.T) {
 		{"--write"},
 		{"--client", "codex", "--", "--no-such-flag"},
 		{"--client", "codex", "--", "extra"},
+		{"--client", "codex", "--", "--db", "elsewhere.db"},
 		{"--client", "codex", "--", "--agent", "a", "--share", "b"},
 	} {
 		if o := w.run(append([]string{"mcp", "install"}, args...)...); o.status == exitOK || o.out != "" {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
 	"github.com/loopmem/loopmem/jsonlimport"
@@ -44,10 +45,11 @@ type app struct {
 	// running is set once a command has begun: what fails before is usage.
 	running bool
 
-	json  bool
-	db    string
-	wait  time.Duration
-	scope memory.Scope
+	json        bool
+	db          string
+	wait        time.Duration
+	synchronous sqlitestore.Synchronous
+	scope       memory.Scope
 }
 
 func newApp(stdin io.Reader, stdout, stderr io.Writer, getenv func(string) string) *app {
@@ -203,14 +205,7 @@ before moving them.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usage(cmd, "%w", err) })
 	root.SetHelpCommand(helpCommand())
 
-	flags := root.PersistentFlags()
-	flags.BoolVar(&a.json, "json", false, "print JSON: entries one a line, everything else as one object")
-	flags.StringVar(&a.db, "db", "", "`FILE` with the memories (default $LOOPMEM_DB, else loopmem/memory.db in the data directory)")
-	a.wait = 10 * time.Second
-	flags.Var((*period)(&a.wait), "busy-timeout", "how long a write waits for other writers")
-	flags.StringVar(&a.scope.Namespace, "namespace", "", "see and change only entries of this `AGENT` and those below it (tg:1 covers tg:1:x, not tg:12)")
-	flags.Func("clearance", "see and change only entries up to this `LEVEL` of confidentiality", into(&a.scope.MaxConfidentiality, memory.ParseConfidentiality))
-
+	a.commonFlags(root.PersistentFlags())
 	root.AddCommand(
 		addCommand(a), retrieveCommand(a), recallCommand(a), showCommand(a), listCommand(a),
 		updateCommand(a), linkCommand(a), forgetCommand(a), pruneCommand(a), consolidateCommand(a),
@@ -219,6 +214,18 @@ before moving them.`,
 		mcpCommand(a), statsCommand(a), demoCommand(a), demoWorkerCommand(a), versionCommand(a),
 	)
 	return root
+}
+
+// commonFlags adds the flags that all commands have.
+func (a *app) commonFlags(flags *pflag.FlagSet) {
+	flags.BoolVar(&a.json, "json", false, "print JSON: entries one a line, everything else as one object")
+	flags.StringVar(&a.db, "db", "", "`FILE` with the memories (default $LOOPMEM_DB, else loopmem/memory.db in the data directory)")
+	a.wait = 10 * time.Second
+	flags.Var((*period)(&a.wait), "busy-timeout", "how long a write waits for other writers")
+	flags.Func("synchronous", "what a write to a database survives once it has returned, `LEVEL`: normal (the death of any process) or full (power failure as well) (default normal)",
+		intoValue(&a.synchronous, sqlitestore.ParseSynchronous))
+	flags.StringVar(&a.scope.Namespace, "namespace", "", "see and change only entries of this `AGENT` and those below it (tg:1 covers tg:1:x, not tg:12)")
+	flags.Func("clearance", "see and change only entries up to this `LEVEL` of confidentiality", into(&a.scope.MaxConfidentiality, memory.ParseConfidentiality))
 }
 
 // helpCommand is cobra's, except that an unknown command is an error.

@@ -181,6 +181,7 @@ func TestRunRefusesCallsThatMakeNoSense(t *testing.T) {
 		"prune to strength of 7": {"prune", "--min-strength", "7"},
 		"negative age":           {"prune", "--min-age=-3h"},
 		"negative wait":          {"stats", "--busy-timeout=-3s"},
+		"survival of nothing":    {"stats", "--synchronous", "off"},
 		"negative dimensions":    {"embed", "--embed-dimensions", "-1"},
 		"unknown type":           {"add", "x", "--type", "vague"},
 		"unknown level":          {"list", "--clearance", "secret"},

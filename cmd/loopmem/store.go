@@ -119,6 +119,7 @@ func (a *app) openPath(ctx context.Context, path string, want access, options []
 	store, err := sqlitestore.Open(ctx, path, sqlitestore.Options{
 		MustExist:   want != creating,
 		BusyTimeout: a.wait,
+		Synchronous: a.synchronous,
 	}, options...)
 	if err != nil {
 		return nil, err // not store: it would be a nil pointer that is no nil Backend
