@@ -4,26 +4,32 @@
 //
 // Texts are sent to the endpoint as they are. The default one is on the own
 // machine; think before you name another.
+//
+// It does without the SDK of that API, which makes a program that asks for
+// embeddings alone twice as large, and slower to start.
 package openaiembed
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
+	"net/url"
 	"slices"
-	"strings"
 	"sync/atomic"
 
-	"github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/option"
+	"github.com/go-json-experiment/json"
+	"github.com/hashicorp/go-retryablehttp"
 
 	"github.com/loopmem/loopmem/memory"
 )
 
 // Embedder implements [memory.Embedder] at an endpoint. Make one with [New].
 type Embedder struct {
-	service    openai.EmbeddingService
+	client     *retryablehttp.Client
+	url        *url.URL // that is asked
 	options    Options
 	address    string       // to show: the base URL without its password
 	dimensions atomic.Int64 // 0 until known
@@ -39,15 +45,8 @@ func New(options Options) (*Embedder, error) {
 		return nil, fmt.Errorf("embedding endpoint: %w", err)
 	}
 	e := &Embedder{
-		options: options,
-		address: base.Redacted(),
-		// Unlike a client, a service takes nothing from the environment.
-		service: openai.NewEmbeddingService(
-			option.WithBaseURL(options.BaseURL),
-			option.WithAPIKey(options.APIKey),
-			option.WithRequestTimeout(options.Timeout),
-			option.WithMaxRetries(options.MaxRetries),
-		),
+		client: newClient(options), url: base.JoinPath("embeddings"),
+		options: options, address: base.Redacted(),
 	}
 	e.dimensions.Store(int64(options.Dimensions))
 	return e, nil
@@ -75,19 +74,15 @@ func (e *Embedder) Embed(ctx context.Context, texts []string) ([][]float32, erro
 
 // request embeds the texts of one request.
 func (e *Embedder) request(ctx context.Context, texts []string) ([][]float32, error) {
-	params := openai.EmbeddingNewParams{
-		Model:          e.options.Model,
-		Input:          openai.EmbeddingNewParamsInputUnion{OfArrayOfStrings: texts},
-		EncodingFormat: openai.EmbeddingNewParamsEncodingFormatFloat,
-	}
-	if e.options.Dimensions > 0 {
-		params.Dimensions = openai.Int(int64(e.options.Dimensions))
-	}
-	answer, err := e.service.New(ctx, params)
+	body, err := e.post(ctx, texts)
 	if err != nil {
-		return nil, e.explain(ctx, err)
+		return nil, err
 	}
-	vectors, err := inOrder(answer.Data, len(texts))
+	var got answer
+	if err := json.Unmarshal(body, &got); err != nil {
+		return nil, fmt.Errorf("the answer of the endpoint cannot be read: %w", err)
+	}
+	vectors, err := got.inOrder(len(texts))
 	if err != nil {
 		return nil, err
 	}
@@ -99,65 +94,53 @@ func (e *Embedder) request(ctx context.Context, texts []string) ([][]float32, er
 	return vectors, nil
 }
 
-// explain tells texts that the model does not take, and a request that took
-// too long, from other failures.
-func (e *Embedder) explain(ctx context.Context, err error) error {
+// longestAnswer is how many bytes of an answer are read; the largest of use, a
+// thousand vectors of several thousand components, are far below.
+const longestAnswer = 256 << 20
+
+// post asks the endpoint and returns the body of its answer.
+func (e *Embedder) post(ctx context.Context, texts []string) ([]byte, error) {
+	body, err := json.Marshal(question{
+		Model: e.options.Model, Input: texts,
+		EncodingFormat: "float", Dimensions: e.options.Dimensions,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", memory.ErrText, err)
+	}
+	request, err := retryablehttp.NewRequestWithContext(ctx, http.MethodPost, e.url.String(), bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Content-Type", "application/json")
+	if e.options.APIKey != "" {
+		request.Header.Set("Authorization", "Bearer "+e.options.APIKey)
+	}
+	response, err := e.client.Do(request)
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-		return fmt.Errorf("no answer within %s: %w", e.options.Timeout, err)
+		return nil, fmt.Errorf("no answer within %s: %w", e.options.Timeout, err)
 	}
-	failure, ok := errors.AsType[*openai.Error](err)
-	if !ok {
-		return err
+	if err != nil {
+		return nil, err
 	}
-	// The library leaves out what the endpoint says, lest it repeat a secret;
-	// but that alone tells a long text from an unknown model.
-	said := failure.Message
-	switch failure.StatusCode {
+	defer response.Body.Close()
+	said, err := io.ReadAll(io.LimitReader(response.Body, longestAnswer))
+	if err != nil {
+		return nil, err
+	}
+	return said, refusal(response, said)
+}
+
+// refusal is the error that an answer reports. It tells texts that the model
+// does not take from other failures.
+func refusal(response *http.Response, said []byte) error {
+	switch response.StatusCode {
+	case http.StatusOK:
+		return nil
 	case http.StatusUnauthorized, http.StatusForbidden: // they quote the key
-		return err
+		return errors.New(response.Status)
 	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity:
-		return fmt.Errorf("%w: %w: %s", memory.ErrText, err, said)
+		return fmt.Errorf("%w: %s: %s", memory.ErrText, response.Status, reason(said))
 	default:
-		return fmt.Errorf("%w: %s", err, said)
+		return fmt.Errorf("%s: %s", response.Status, reason(said))
 	}
-}
-
-// inOrder puts the embeddings of an answer into the order of the texts, which
-// each names by its index.
-func inOrder(data []openai.Embedding, texts int) ([][]float32, error) {
-	vectors := make([][]float32, texts)
-	for _, d := range data {
-		switch {
-		case !d.JSON.Index.Valid():
-			return nil, errors.New("the endpoint gave an embedding without an index")
-		case d.Index < 0 || d.Index >= int64(texts):
-			return nil, fmt.Errorf("the endpoint gave an embedding with index %d for %d texts", d.Index, texts)
-		case vectors[d.Index] != nil:
-			return nil, fmt.Errorf("the endpoint gave two embeddings with index %d", d.Index)
-		}
-		vector, err := decode(d)
-		if err != nil {
-			return nil, fmt.Errorf("the embedding with index %d %w", d.Index, err)
-		}
-		vectors[d.Index] = vector
-	}
-	if len(data) != texts {
-		return nil, fmt.Errorf("the endpoint gave %d embeddings for %d texts", len(data), texts)
-	}
-	return vectors, nil
-}
-
-// decode returns the vector; its length and components are for
-// [memory.Model.Learn] to check.
-func decode(d openai.Embedding) ([]float32, error) {
-	// JSON has no NaN, so that some endpoints write null for it, which the
-	// library takes for 0. A text is base64, and may spell anything.
-	if raw := d.JSON.Embedding.Raw(); strings.HasPrefix(raw, "[") && strings.Contains(raw, "null") {
-		return nil, errors.New("has null for a component; the model has failed on the text")
-	}
-	vector := make([]float32, len(d.Embedding))
-	for i, x := range d.Embedding {
-		vector[i] = float32(x)
-	}
-	return vector, nil
 }

@@ -65,7 +65,7 @@ func answer(w http.ResponseWriter, data ...string) {
 }
 
 func fail(w http.ResponseWriter, status int) {
-	w.Header().Set("Retry-After-Ms", "0")
+	w.Header().Set("Retry-After", "0")
 	w.WriteHeader(status)
 	fmt.Fprint(w, `{"error": {"message": "as the test wants it", "type": "test"}}`)
 }
@@ -282,7 +282,7 @@ func TestEmbedBadAnswer(t *testing.T) {
 		"null for NaN":        {[]string{vector(0, "[1, 2]"), vector(1, "[1, null]")}, "index 1 has null for a component"},
 		"NaN":                 {[]string{vector(0, "[1, NaN]"), vector(1, "[1, 2]")}, "invalid character 'N'"},
 		"too large a number":  {[]string{vector(0, "[1, 1e39]"), vector(1, "[1, 2]")}, "+Inf as component 1"},
-		"a number of float32": {[]string{vector(0, "[1e400]"), vector(1, "[1]")}, "component 0"},
+		"a number of float32": {[]string{vector(0, "[1e400]"), vector(1, "[1]")}, "value out of range"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			url, _ := endpoint(t, func(w http.ResponseWriter, _ request, _ int) { answer(w, test.data...) })

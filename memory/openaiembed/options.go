@@ -32,8 +32,8 @@ type Options struct {
 	Timeout time.Duration
 	// MaxRetries is how often a request is repeated, after half a second and
 	// then after ever longer, when the endpoint is not reached, is busy
-	// (status 408, 409 or 429) or fails (500 and above); a Retry-After header
-	// is respected. 0 means 2, a negative number none.
+	// (status 408, 409 or 429) or fails (500 and above, but 501); a Retry-After
+	// header is respected up to a minute. 0 means 2, a negative number none.
 	MaxRetries int
 	// BatchSize is the most texts to send in one request; 0 means 64.
 	BatchSize int

@@ -1,0 +1,51 @@
+package openaiembed
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/hashicorp/go-retryablehttp"
+)
+
+// How long it takes until a request is repeated, the first time and at most.
+const (
+	shortestWait = 500 * time.Millisecond
+	longestWait  = time.Minute
+)
+
+// newClient returns a client that repeats requests as the options say.
+func newClient(options Options) *retryablehttp.Client {
+	client := retryablehttp.NewClient()
+	client.Logger = nil
+	client.HTTPClient.Timeout = options.Timeout
+	client.RetryMax = options.MaxRetries
+	client.RetryWaitMin, client.RetryWaitMax = shortestWait, longestWait
+	client.CheckRetry, client.Backoff = isPassing, wait
+	// The last answer says more than the number of attempts.
+	client.ErrorHandler = retryablehttp.PassthroughErrorHandler
+	return client
+}
+
+// isPassing reports whether a failure may pass if the request is repeated.
+func isPassing(ctx context.Context, response *http.Response, err error) (bool, error) {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return false, err // the endpoint may still be at work on it
+	}
+	if err == nil && (response.StatusCode == http.StatusRequestTimeout || response.StatusCode == http.StatusConflict) {
+		return ctx.Err() == nil, ctx.Err()
+	}
+	return retryablehttp.DefaultRetryPolicy(ctx, response, err)
+}
+
+// wait is the library's own, which looks for a Retry-After header with two
+// statuses only, and waits for however long that says.
+func wait(shortest, longest time.Duration, attempt int, response *http.Response) time.Duration {
+	if response != nil && response.Header.Get("Retry-After") != "" {
+		busy := *response
+		busy.StatusCode = http.StatusServiceUnavailable
+		response = &busy
+	}
+	return min(retryablehttp.DefaultBackoff(shortest, longest, attempt, response), longest)
+}
