@@ -174,8 +174,8 @@ func (d *database) inspect(ctx context.Context) (ready bool, err error) {
 	case info.Size() == 0:
 		return false, nil
 	}
-	if err := d.refuseIdle(ctx); err != nil {
-		return false, err
+	if ready, err = d.inspectIdle(ctx); ready || err != nil {
+		return ready, err
 	}
 	ready, err = d.examine(ctx, "")
 	if err != nil && !refused(err) && ctx.Err() == nil {
@@ -189,24 +189,25 @@ func (d *database) inspect(ctx context.Context) (ready bool, err error) {
 // refused reports whether the error says of a file that it must not be touched.
 func refused(err error) bool { return errors.Is(err, ErrNotStore) || errors.Is(err, ErrNewerSchema) }
 
-// refuseIdle refuses a file that is not in use without leaving anything beside
-// it. A connection that shares the file with others, as the one that looks at
-// it next, leaves the side files of a log.
-func (d *database) refuseIdle(ctx context.Context) error {
+// inspectIdle looks at a file that is not in use, and refuses it without leaving
+// anything beside it. A connection that shares the file with others, as the one
+// that looks at it next unless this finds it ready, leaves the side files of a
+// log.
+func (d *database) inspectIdle(ctx context.Context) (ready bool, err error) {
 	if !idle(d.path) {
-		return nil
+		return false, nil
 	}
-	if _, err := d.examine(ctx, immutable); !refused(err) {
-		return nil
+	if ready, err = d.examine(ctx, immutable); !refused(err) {
+		return ready && err == nil, nil
 	}
 	// It may be in the making and look like anything.
 	if err := d.awaitMaker(ctx); err != nil {
-		return err
+		return false, err
 	}
 	if _, err := d.examine(ctx, immutable); refused(err) {
-		return err
+		return false, err
 	}
-	return nil
+	return false, nil
 }
 
 // examine is the function examine on a connection of its own, which cannot
