@@ -67,25 +67,24 @@ func (s *Server) resource(mimeType string, read reader) mcp.ResourceHandler {
 
 // recent lists the entries at the end of insertion order.
 func recent(ctx context.Context, store memory.Backend, _ string) (string, error) {
-	var ring [recentCount]memory.Entry
-	n := 0
-	for entry, err := range store.Entries(ctx, memory.Selection{}) {
-		if err != nil {
-			return "", err
-		}
-		ring[n%recentCount] = entry
-		n++
-	}
-	if n == 0 {
-		return "Nothing is stored yet.", nil
-	}
 	var b strings.Builder
 	b.WriteString(notice + "\n\n")
 	now := time.Now()
-	for i := range min(n, recentCount) {
-		line := briefOf(&ring[(n-1-i)%recentCount], now)
-		fmt.Fprintf(&b, "%d. ", i+1)
+	n := 0
+	for entry, err := range store.Entries(ctx, memory.Selection{Backward: true}) {
+		if err != nil {
+			return "", err
+		}
+		n++
+		line := briefOf(&entry, now)
+		fmt.Fprintf(&b, "%d. ", n)
 		line.write(&b)
+		if n == recentCount {
+			break
+		}
+	}
+	if n == 0 {
+		return "Nothing is stored yet.", nil
 	}
 	return b.String(), nil
 }

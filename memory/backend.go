@@ -78,8 +78,8 @@ type BatchWriter interface {
 
 // Lister reads a whole store.
 type Lister interface {
-	// Entries iterates over one consistent snapshot in insertion order,
-	// without counting accesses, and yields a single error if it has to stop
+	// Entries iterates over one consistent snapshot in insertion order, or
+	// backward, without counting accesses, and yields a single error if it has to stop
 	// early. The snapshot is released when the loop ends; what others write
 	// meanwhile is not seen and not blocked.
 	Entries(ctx context.Context, selection Selection) iter.Seq2[Entry, error]
@@ -184,6 +184,9 @@ type Selection struct {
 	// After is the id of an entry behind which to begin, or the zero UUID; an
 	// id that does not exist is [ErrNotFound].
 	After uuid.UUID
+	// Backward goes through insertion order from its end. Behind an entry are
+	// then those that came before it.
+	Backward bool
 }
 
 // OnConflict says what StoreBatch does with an entry whose id exists.

@@ -554,6 +554,9 @@ func (s *Store) selected(ctx context.Context, selection Selection) ([]Entry, err
 	}
 	defer s.mu.Unlock()
 	visible := s.visible()
+	if selection.Backward {
+		slices.Reverse(visible)
+	}
 	if selection.After != uuid.Nil {
 		after := slices.IndexFunc(visible, func(r *record) bool { return r.Entry.ID == selection.After })
 		if after < 0 {

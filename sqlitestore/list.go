@@ -58,13 +58,21 @@ func (s *Store) eachSelected(ctx context.Context, selection memory.Selection, vi
 			if err != nil {
 				return fmt.Errorf("list after %s: %w", selection.After, err)
 			}
-			selected = selected.and(where("s.position > ?", after.position))
+			behind := "s.position > ?"
+			if selection.Backward {
+				behind = "s.position < ?"
+			}
+			selected = selected.and(where(behind, after.position))
+		}
+		order := inOrder
+		if selection.Backward {
+			order = inReverse
 		}
 		return t.eachRow(func(r row) error {
 			if !selection.Matches(&r.entry, now) {
 				return nil
 			}
 			return visit(r)
-		}, selected, inOrder)
+		}, selected, order)
 	})
 }

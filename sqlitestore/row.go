@@ -45,7 +45,11 @@ const selectRows = `
 	JOIN entry_state AS s USING (row_id)
 	LEFT JOIN embedding AS v USING (row_id) `
 
-const inOrder = " ORDER BY s.position"
+// Orders in which to read them.
+const (
+	inOrder   = " ORDER BY s.position"
+	inReverse = " ORDER BY s.position DESC"
+)
 
 // rows reads the entries that meet the condition.
 func (t *tx) rows(c condition, order string) (found []row, err error) {

@@ -235,6 +235,13 @@ func TestListPages(t *testing.T) {
 	if o := w.run("list", "--limit", "2", "--after", ids[2]); o.errors != "" {
 		t.Errorf("the last page claims that there are more: %q", o.errors)
 	}
+	latest := w.run("list", "--reverse", "--limit", "2")
+	if !strings.Contains(latest.errors, "--reverse --after "+ids[3]) {
+		t.Errorf("it does not say how to go on: %q", latest.errors)
+	}
+	if got := w.texts("list", "--reverse", "--after", ids[3]); !slices.Equal(got, []string{"2", "1", "0"}) {
+		t.Errorf("what came before the last two: %q", got)
+	}
 }
 
 func TestFilters(t *testing.T) {

@@ -18,6 +18,7 @@ func listCommand(a *app) *cobra.Command {
 		Short: "List entries in the order in which they came, page by page",
 		Example: `  loopmem list
   loopmem list --category error_pattern --limit 0
+  loopmem list --reverse --limit 5
   loopmem list --after 1f3a9c2e-7b21`,
 		Args: arguments(cobra.NoArgs, "takes filters as flags"),
 		RunE: a.withStore(reading, func(cmd *cobra.Command, store memory.Backend, args []string) (err error) {
@@ -32,7 +33,7 @@ func listCommand(a *app) *cobra.Command {
 					return err
 				}
 				if len(entries) == limit && limit > 0 {
-					fmt.Fprintf(a.err, "loopmem: there are more: --after %s\n", entries[limit-1].ID)
+					fmt.Fprintf(a.err, "loopmem: there are more: %s--after %s\n", reversed(selection), entries[limit-1].ID)
 					break
 				}
 				entries = append(entries, entry)
@@ -42,6 +43,15 @@ func listCommand(a *app) *cobra.Command {
 	}
 	filterFlags(cmd.Flags(), &selection.Filter)
 	amountFlag(cmd.Flags(), &limit, "limit", "n", math.MaxInt, "how many entries to print at most; 0 means all")
+	cmd.Flags().BoolVar(&selection.Backward, "reverse", false, "begin with the entry that came last")
 	cmd.Flags().StringVar(&after, "after", "", "begin behind the entry with this `ID`")
 	return cmd
+}
+
+// reversed is what the next page has to be asked for with as well.
+func reversed(selection memory.Selection) string {
+	if selection.Backward {
+		return "--reverse "
+	}
+	return ""
 }

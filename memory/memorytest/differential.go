@@ -177,7 +177,7 @@ func (h *history) actions() map[string]func(*rapid.T) {
 			return func(s memory.Backend) string { return answer(s.PreviewConsolidation(ctx)) }, nil
 		},
 		"Entries": func(t *rapid.T) (call, []any) {
-			selection := memory.Selection{Filter: anyFilter.Draw(t, "filter"), After: anyAfter.Draw(t, "after")}
+			selection := memory.Selection{Filter: anyFilter.Draw(t, "filter"), After: anyAfter.Draw(t, "after"), Backward: rapid.Bool().Draw(t, "backward")}
 			return func(s memory.Backend) string { return answerEntries(ctx, s, selection) }, []any{selection}
 		},
 		"Resolve": func(t *rapid.T) (call, []any) {

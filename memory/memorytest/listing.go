@@ -46,6 +46,13 @@ var listingRules = []rule{
 		}
 		t.same("the number of errors", count, 1)
 	}},
+	{"EntriesBackward", "Backward goes through insertion order from its end, and behind an entry to those before it.", func(t *trial) {
+		s := t.with(entry(3, "a"), entry(1, "b", agent("x")), entry(2, "c"))
+		t.same("Entries backward", entryIDs(s.selected(memory.Selection{Backward: true})), ids(2, 1, 3))
+		t.same("those behind the last", entryIDs(s.selected(memory.Selection{Backward: true, After: id(2)})), ids(1, 3))
+		t.same("those behind the first", entryIDs(s.selected(memory.Selection{Backward: true, After: id(3)})), ids())
+		t.same("those that the filter leaves", entryIDs(s.selected(memory.Selection{Backward: true, Filter: memory.Filter{Agent: new("")}})), ids(2, 3))
+	}},
 	{"EntriesSnapshot", "Entries iterates over one snapshot: writes during the loop neither block nor show, and a loop may end early.", func(t *trial) {
 		s := t.with(entry(1, "one"), entry(2, "two"), entry(3, "three"))
 		var seen []memory.Entry
