@@ -192,12 +192,21 @@ func (Agent) ownIDs() Format { return Agent{OwnIDs: true} }
 // Write implements [Format]. Entries that were never accessed get the time of
 // their creation as last_accessed, as heartbit does it.
 //
-// It ranges over the entries twice: a link may lead to one that comes later,
-// and is written with the original id of that one.
+// A link may lead to an entry that comes later, and is written with the original
+// id of that one; so all are read, to a temporary file, before the first is
+// written.
 func (a Agent) Write(w io.Writer, entries iter.Seq2[memory.Entry, error]) error {
 	type owned struct{ agent, id string }
 	originals := make(map[uuid.UUID]owned)
+	all, err := newSpool()
+	if err != nil {
+		return err
+	}
+	defer all.close()
 	for entry, err := range entries {
+		if err == nil {
+			err = all.add(&entry)
+		}
 		if err != nil {
 			return err
 		}
@@ -219,7 +228,7 @@ func (a Agent) Write(w io.Writer, entries iter.Seq2[memory.Entry, error]) error 
 		}
 		return out
 	}
-	for e, err := range entries {
+	for e, err := range all.entries() {
 		if err != nil {
 			return err
 		}

@@ -25,14 +25,13 @@ type ExportReport struct {
 }
 
 // Export writes the selected entries in insertion order, as one consistent
-// snapshot of the store, whatever others write meanwhile. (The agent form
-// takes a second snapshot, only to look up original ids.) A [Loopctl] export,
+// snapshot of the store, whatever others write meanwhile. A [Loopctl] export,
 // imported into an empty store, exports to the same bytes.
 //
 // A caller that writes a file should let it appear under its name only when
 // Export has succeeded.
 func Export(ctx context.Context, store memory.Lister, selection memory.Selection, format Format, w io.Writer) (ExportReport, error) {
-	lost := losses{format: format}
+	lost := losses{format: format, fields: make(map[string]int)}
 	out := bufio.NewWriterSize(w, bufferSize)
 	err := format.Write(out, lost.count(store.Entries(ctx, selection)))
 	if err == nil {
@@ -53,11 +52,9 @@ type losses struct {
 	foreign int // entries that the form turns into others
 }
 
-// count counts from zero each time it is ranged over, as a form may do it
-// more than once.
+// count counts the entries that are ranged over.
 func (l *losses) count(entries iter.Seq2[memory.Entry, error]) iter.Seq2[memory.Entry, error] {
 	return func(yield func(memory.Entry, error) bool) {
-		l.entries, l.foreign, l.fields = 0, 0, make(map[string]int)
 		for entry, err := range entries {
 			if err == nil {
 				l.add(&entry)

@@ -24,8 +24,8 @@ type Format interface {
 	// Reader begins to read one file.
 	Reader(info FileInfo) Reader
 	// Write writes entries in this form and ends with the first error that
-	// they yield. It may range over the entries more than once; each time is
-	// a snapshot of its own.
+	// they yield. It ranges over them once: another time may be another
+	// snapshot of the store.
 	Write(w io.Writer, entries iter.Seq2[memory.Entry, error]) error
 	// Project returns what the form can hold of an entry: the same entry, but
 	// with the default in each field that would not come back from Write and

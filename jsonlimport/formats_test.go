@@ -1,8 +1,11 @@
 package jsonlimport_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
+	"io"
+	"iter"
 	"slices"
 	"strings"
 	"testing"
@@ -204,6 +207,30 @@ func TestExport_selection(t *testing.T) {
 	report, err := jsonlimport.Export(t.Context(), store, selection, jsonlimport.Agent{}, &out)
 	if err != nil || report.Entries != 2 || strings.Count(out.String(), "\n") != 2 {
 		t.Errorf("report %+v, %v; want the two entries of tg:\n%s", report, err, out.String())
+	}
+}
+
+// countingStore counts the snapshots that are taken of it.
+type countingStore struct {
+	memory.Lister
+	snapshots int
+}
+
+func (s *countingStore) Entries(ctx context.Context, selection memory.Selection) iter.Seq2[memory.Entry, error] {
+	return func(yield func(memory.Entry, error) bool) {
+		s.snapshots++
+		s.Lister.Entries(ctx, selection)(yield)
+	}
+}
+
+func TestExport_oneSnapshot(t *testing.T) {
+	store := mustStore(t)
+	mustImport(t, store, jsonlimport.Options{}, "testdata/agent.jsonl")
+	for _, format := range jsonlimport.Formats() {
+		counting := &countingStore{Lister: store}
+		if _, err := jsonlimport.Export(t.Context(), counting, memory.Selection{}, format, io.Discard); err != nil || counting.snapshots != 1 {
+			t.Errorf("%s: %d snapshots, %v; want one", format.Name(), counting.snapshots, err)
+		}
 	}
 }
 
