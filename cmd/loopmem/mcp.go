@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
 	"github.com/loopmem/loopmem/mcpserver"
@@ -92,8 +94,22 @@ neither leave nor come in.`,
 		into(&options.MaxConfidentiality, memory.ParseConfidentiality))
 	flags.BoolVar(&options.ReadOnly, "read-only", false, "offer no tool that changes anything")
 	flags.DurationVar(&options.ConsolidateEvery, "consolidate-every", 0, "consolidate that often, once for all servers on the file; 0: never")
+	flags.Func("cache", "use up to this `SIZE` of memory to answer fast, such as 256MiB; 0: none (default 64MiB, enough for 200,000 entries)",
+		intoValue(&a.mirrorBytes, parseCache))
 	cmd.AddCommand(mcpInstallCommand(a))
 	return cmd
+}
+
+// parseCache reads the size of a cache as [sqlitestore.Options] want it.
+func parseCache(text string) (int64, error) {
+	size, err := humanize.ParseBytes(text)
+	if err != nil || size > math.MaxInt64 {
+		return 0, fmt.Errorf("use a size such as 256MiB")
+	}
+	if size == 0 {
+		return -1, nil
+	}
+	return int64(size), nil
 }
 
 // parseTools reports whether the tools named are those of a graph.

@@ -115,7 +115,7 @@ func TestMCPInstall_withoutAHome(t *testing.T) {
 // What is installed is started here, as a client would do it.
 func TestMCPInstall_works(t *testing.T) {
 	w := newWorld(t).withHome()
-	answer := w.must("mcp", "install", "--client", "cursor", "--json", "--", "--agent", "team:a", "--synchronous", "full")
+	answer := w.must("mcp", "install", "--client", "cursor", "--json", "--", "--agent", "team:a", "--synchronous", "full", "--cache", "256MiB")
 	added := decode[map[string]any](t, answer)["add"].(string)
 	var file struct {
 		Servers map[string]struct {

@@ -352,10 +352,20 @@ func TestMCP_usage(t *testing.T) {
 		{"mcp", "--agent", "team:a", "--share", "other"},
 		{"mcp", "--max-confidentiality", "secret"},
 		{"mcp", "--tools", "all"},
+		{"mcp", "--cache", "plenty"},
+		{"mcp", "--cache", "-1MiB"},
 		{"mcp", "--graph-file", "memory.jsonl"},
 	} {
 		if o := w.run(args...); o.status == exitOK || o.out != "" || o.errors == "" {
 			t.Errorf("%q: status %d, output %q, errors %q; want an error", args, o.status, o.out, o.errors)
+		}
+	}
+}
+
+func TestParseCache(t *testing.T) {
+	for text, want := range map[string]int64{"256MiB": 256 << 20, "1GB": 1e9, "0": -1} {
+		if got, err := parseCache(text); got != want || err != nil {
+			t.Errorf("%s is read as %d, %v; want %d", text, got, err, want)
 		}
 	}
 }

@@ -49,6 +49,7 @@ type app struct {
 	db          string
 	wait        time.Duration
 	synchronous sqlitestore.Synchronous
+	mirrorBytes int64 // see sqlitestore.Options; only servers ask often
 	scope       memory.Scope
 }
 

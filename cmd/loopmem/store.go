@@ -120,6 +120,7 @@ func (a *app) openPath(ctx context.Context, path string, want access, options []
 		MustExist:   want != creating,
 		BusyTimeout: a.wait,
 		Synchronous: a.synchronous,
+		MirrorBytes: a.mirrorBytes,
 	}, options...)
 	if err != nil {
 		return nil, err // not store: it would be a nil pointer that is no nil Backend
