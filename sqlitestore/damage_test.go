@@ -15,8 +15,22 @@ import (
 func TestDamageStaysInSight(t *testing.T) {
 	const damaged = 1 // the fixture
 	id := fixture(damaged).ID
-	double := fixture(damaged)
-	double.ID = fixture(9).ID
+	// beside consolidates with a double of that relevance, of which the
+	// archive then keeps nothing.
+	beside := func(relevance float32) func(context.Context, *Store) error {
+		return func(ctx context.Context, s *Store) error {
+			double := fixture(damaged)
+			double.ID, double.Relevance = fixture(9).ID, relevance
+			if err := s.Store(ctx, double); err != nil {
+				return err
+			}
+			if _, err := s.Consolidate(ctx); err != nil {
+				return err
+			}
+			_, err := s.PurgeArchive(ctx, 0)
+			return err
+		}
+	}
 	operations := map[string]func(context.Context, *Store) error{
 		"Recall": func(ctx context.Context, s *Store) error {
 			_, err := s.Recall(ctx, memory.Query{Text: "vault"})
@@ -50,28 +64,8 @@ func TestDamageStaysInSight(t *testing.T) {
 			_, err := s.Consolidate(ctx)
 			return err
 		},
-		"Consolidate, as the one that is merged": func(ctx context.Context, s *Store) error {
-			double.Relevance = 1
-			if err := s.Store(ctx, double); err != nil {
-				return err
-			}
-			if _, err := s.Consolidate(ctx); err != nil {
-				return err
-			}
-			_, err := s.PurgeArchive(ctx, 0)
-			return err
-		},
-		"Consolidate, as the one that is kept": func(ctx context.Context, s *Store) error {
-			double.Relevance = 0.01
-			if err := s.Store(ctx, double); err != nil {
-				return err
-			}
-			if _, err := s.Consolidate(ctx); err != nil {
-				return err
-			}
-			_, err := s.PurgeArchive(ctx, 0)
-			return err
-		},
+		"Consolidate, as the one that is merged": beside(1),
+		"Consolidate, as the one that is kept":   beside(0.01),
 		"SetEmbeddings": func(ctx context.Context, s *Store) error {
 			record, err := s.Get(ctx, id)
 			if err != nil {
