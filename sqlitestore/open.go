@@ -108,8 +108,8 @@ func open(ctx context.Context, path string, options Options, settings memory.Set
 		return nil, err
 	}
 	// The first read takes the lock by which a restore sees that the file is
-	// in use, and opens the log.
-	err = d.viewOn(ctx, d.anchor, func(t *tx) error { return t.get(new(int64), `SELECT version FROM store`) })
+	// in use, and opens the log. This one does without the schema.
+	err = d.viewOn(ctx, d.anchor, func(t *tx) error { return t.get(new(int64), `PRAGMA user_version`) })
 	if err == nil {
 		err = ctx.Err() // in which case the connection is closed
 	}
