@@ -58,10 +58,19 @@ var backends = []backend{
 	{name: "file", file: "memory.jsonl", open: func(_ context.Context, folder string, options ...memory.Option) (subject, error) {
 		return opened(filestore.Open(filepath.Join(folder, "memory.jsonl"), options...))
 	}},
-	// As in a process that has asked some questions already, and as in one
-	// that has not, or whose mirror would be too large.
-	{name: "sqlite", file: "memory.db", shared: true, open: func(ctx context.Context, folder string, options ...memory.Option) (subject, error) {
-		s, err := sqlitestore.Open(ctx, filepath.Join(folder, "memory.db"), sqlitestore.Options{}, options...)
+	// As in a process that has asked some questions already, and in one that
+	// may take more memory to answer them; and as in one that has not asked
+	// before, or whose mirror would be too large.
+	{name: "sqlite", file: "memory.db", shared: true, open: openWarm(sqlitestore.Options{})},
+	{name: "sqlite 256 MiB", file: "memory.db", answersOnly: true, open: openWarm(sqlitestore.Options{MirrorBytes: 256 << 20})},
+	{name: "sqlite cold", file: "memory.db", answersOnly: true, open: func(ctx context.Context, folder string, options ...memory.Option) (subject, error) {
+		return opened(sqlitestore.Open(ctx, filepath.Join(folder, "memory.db"), sqlitestore.Options{MirrorBytes: -1}, options...))
+	}},
+}
+
+func openWarm(how sqlitestore.Options) func(context.Context, string, ...memory.Option) (subject, error) {
+	return func(ctx context.Context, folder string, options ...memory.Option) (subject, error) {
+		s, err := sqlitestore.Open(ctx, filepath.Join(folder, "memory.db"), how, options...)
 		if err != nil {
 			return nil, err
 		}
@@ -69,10 +78,7 @@ var backends = []backend{
 			return nil, errors.Join(err, s.Close())
 		}
 		return s, nil
-	}},
-	{name: "sqlite cold", file: "memory.db", answersOnly: true, open: func(ctx context.Context, folder string, options ...memory.Option) (subject, error) {
-		return opened(sqlitestore.Open(ctx, filepath.Join(folder, "memory.db"), sqlitestore.Options{MirrorBytes: -1}, options...))
-	}},
+	}
 }
 
 func openScan(tuned bool) func(context.Context, string, ...memory.Option) (subject, error) {

@@ -97,35 +97,44 @@ func (c *Composite) bm25(r *Reading) float64 {
 // fuse turns bm25 into the Reciprocal Rank Fusion of the rankings by bm25 and
 // by cosine.
 func fuse(bm25 []float64, candidates []Reading) {
-	byVector := make([]float64, len(candidates))
-	var texts, vectors []int
+	byText, byVector := make([]place, 0, len(candidates)), make([]place, 0, len(candidates))
 	for i := range candidates {
+		c := &candidates[i]
 		if bm25[i] > 0 {
-			texts = append(texts, i)
+			byText = append(byText, place{bm25[i], c.Position, i})
 		}
-		if candidates[i].Vector {
-			byVector[i] = candidates[i].Cosine
-			vectors = append(vectors, i)
+		if c.Vector {
+			byVector = append(byVector, place{c.Cosine, c.Position, i})
 		}
 	}
 	sums := make([]float64, len(candidates))
-	addReciprocalRanks(sums, texts, bm25, candidates)
-	addReciprocalRanks(sums, vectors, byVector, candidates)
+	addReciprocalRanks(sums, byText)
+	addReciprocalRanks(sums, byVector)
 	highest := slices.Max(sums)
 	for i := range sums {
 		bm25[i] = clamp(sums[i]/highest, 0, 1)
 	}
 }
 
-// addReciprocalRanks ranks the listed candidates by value, equal ones in
-// insertion order, and adds 1/(50+rank) to each.
-func addReciprocalRanks(sums []float64, list []int, value []float64, candidates []Reading) {
+// place is what decides on the rank of a candidate.
+type place struct {
+	value     float64
+	position  int64
+	candidate int // its index
+}
+
+// addReciprocalRanks ranks the places by value, equal ones in insertion order,
+// and adds 1/(50+rank) to the sum of each candidate.
+func addReciprocalRanks(sums []float64, ranking []place) {
 	const constant = 50
-	slices.SortFunc(list, func(a, b int) int {
-		return cmp.Or(cmp.Compare(value[b], value[a]), cmp.Compare(candidates[a].Position, candidates[b].Position))
+	slices.SortFunc(ranking, func(a, b place) int {
+		if order := cmp.Compare(b.value, a.value); order != 0 {
+			return order
+		}
+		return cmp.Compare(a.position, b.position)
 	})
-	for i, candidate := range list {
-		sums[candidate] += 1 / float64(constant+i+1)
+	for i := range ranking {
+		sums[ranking[i].candidate] += 1 / float64(constant+i+1)
 	}
 }
 

@@ -102,25 +102,6 @@ func (r *ranking) anyVector() bool {
 	return slices.ContainsFunc(r.candidates, func(c scored) bool { return r.hasVector(&c.Entry) })
 }
 
-// Cosine is the cosine of the angle between two vectors, computed in float64;
-// 0 where their lengths differ or one of them is all zero.
-func Cosine(a, b []float32) float64 {
-	if len(a) != len(b) {
-		return 0
-	}
-	var dot, aa, bb float64
-	for i := range a {
-		x, y := float64(a[i]), float64(b[i])
-		dot += float64(x * y)
-		aa += float64(x * x)
-		bb += float64(y * y)
-	}
-	if aa == 0 || bb == 0 {
-		return 0
-	}
-	return dot / float64(math.Sqrt(aa)*math.Sqrt(bb))
-}
-
 // weigh returns what a score is made of.
 func (r *ranking) weigh(c *scored, relevance float64) ranked {
 	parts := partsOf(&c.Entry, r.now)

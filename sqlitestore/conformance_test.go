@@ -13,7 +13,8 @@ import (
 )
 
 // openFile opens a store that answers by SQL alone, openMirrored one that
-// answers from its mirror wherever it can.
+// answers from its mirror wherever it can, and openCramped one whose mirror
+// often has no room for embeddings, and sometimes for nothing.
 func openFile(t testing.TB, options ...memory.Option) memory.Backend {
 	t.Helper()
 	return openWith(t, sqlitestore.Options{MirrorBytes: -1}, options...)
@@ -22,6 +23,11 @@ func openFile(t testing.TB, options ...memory.Option) memory.Backend {
 func openMirrored(t testing.TB, options ...memory.Option) memory.Backend {
 	t.Helper()
 	return openWith(t, sqlitestore.Options{MirrorAfter: 1}, options...)
+}
+
+func openCramped(t testing.TB, options ...memory.Option) memory.Backend {
+	t.Helper()
+	return openWith(t, sqlitestore.Options{MirrorAfter: 1, MirrorBytes: 1500}, options...)
 }
 
 func openWith(t testing.TB, how sqlitestore.Options, options ...memory.Option) memory.Backend {
@@ -91,5 +97,5 @@ func TestDifferential(t *testing.T) {
 		})
 		return store
 	}
-	memorytest.Differential(t, reference, jsonl, openFile, openMirrored, openInMemory)
+	memorytest.Differential(t, reference, jsonl, openFile, openMirrored, openCramped, openInMemory)
 }

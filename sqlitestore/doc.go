@@ -34,8 +34,9 @@
 // # Speed
 //
 // A process that has asked some questions keeps a mirror in memory: the words
-// of every entry, the numbers by which entries are ranked, and the entries
-// returned last (see [Options.MirrorBytes]). It then finds what matches there,
+// of every entry, the numbers by which entries are ranked, the embeddings as
+// long as there is room, and the entries returned last (see
+// [Options.MirrorBytes]). It then finds what matches there,
 // and reads only what it returns, as far as it does not remember that. Before
 // every answer the mirror is brought to the state of the store at that moment,
 // whichever process has changed it. A process that asks once, as the command

@@ -16,7 +16,7 @@ import (
 // random vectors of 384 dimensions, 38 ranks came out otherwise. That settles
 // it against speed: for the full order, vec_distance_cosine took two thirds of
 // the time of a scan in Go, of which comparing is less than a tenth and
-// reading the rest. The index of the virtual table vec0 is faster still for
+// reading the rest, which the mirror does once and for all. The index of the virtual table vec0 is faster still for
 // the best ten, but ends at 4,096 results, and would be a second copy of all
 // vectors to keep in step.
 

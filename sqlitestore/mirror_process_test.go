@@ -23,6 +23,15 @@ import (
 	"github.com/loopmem/loopmem/sqlitestore"
 )
 
+// vectorOf makes an embedding, so long that a mirror may have no room for it.
+func vectorOf(random *rand.Rand) []float32 {
+	vector := make([]float32, 256)
+	for i := range vector {
+		vector[i] = random.Float32() - 0.5
+	}
+	return vector
+}
+
 // change is what an obeying child does to the store for each line it reads. The
 // line is a number that everything about it depends on.
 func change(ctx context.Context, s *sqlitestore.Store, number uint64) error {
@@ -45,7 +54,17 @@ func change(ctx context.Context, s *sqlitestore.Store, number uint64) error {
 		}
 		return id
 	}
-	switch random.IntN(12) {
+	embed := func() error {
+		r, err := s.Get(ctx, existing())
+		if err != nil {
+			return err
+		}
+		vector := vectorOf(random)
+		_, err = s.SetEmbeddings(ctx, memory.Model{Name: "random", Dimensions: len(vector)},
+			[]memory.Embedded{{ID: r.Entry.ID, Version: r.Version, Vector: vector}})
+		return err
+	}
+	switch random.IntN(16) {
 	default:
 		e := memory.NewEntry(memory.Fact, text())
 		e.Relevance = float32(random.IntN(5)) / 4
@@ -64,12 +83,14 @@ func change(ctx context.Context, s *sqlitestore.Store, number uint64) error {
 	case 4:
 		_, err := s.Consolidate(ctx)
 		return err
-	case 6:
-		model := memory.Model{Name: "random", Dimensions: 2}
-		vector := []float32{random.Float32(), random.Float32()}
-		_, err := s.SetEmbeddings(ctx, model, []memory.Embedded{{ID: existing(), Vector: vector}})
-		return unlessImpossible(err)
-	case 5:
+	case 5, 6, 7, 8:
+		return unlessImpossible(embed())
+	case 9:
+		if random.IntN(5) > 0 {
+			return nil
+		}
+		return s.DropEmbeddings(ctx)
+	case 10:
 		return unlessImpossible(s.Link(ctx, existing(), existing()))
 	}
 }
@@ -114,11 +135,17 @@ func TestMirrorAgainstOtherProcesses(t *testing.T) {
 	now := time.Now().Add(time.Hour).UTC()
 	clock := memory.WithClock(func() time.Time { return now })
 	path := filepath.Join(t.TempDir(), "memory.db")
-	mirrored, err := sqlitestore.Open(t.Context(), path, sqlitestore.Options{MirrorAfter: 1}, clock)
-	if err != nil {
-		t.Fatal(err)
+	var stores []*sqlitestore.Store
+	// In the second, there is not always room for the embeddings.
+	for _, size := range []int64{0, 14_000} {
+		s, err := sqlitestore.Open(t.Context(), path, sqlitestore.Options{MirrorAfter: 1, MirrorBytes: size}, clock)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer closeStore(t, s)
+		stores = append(stores, s)
 	}
-	defer closeStore(t, mirrored)
+	vectors := 0 // how often an embedding was compared with others
 	children := startChildren(t, 3, "obey", path)
 	rounds := 300
 	if testing.Short() {
@@ -131,6 +158,7 @@ func TestMirrorAgainstOtherProcesses(t *testing.T) {
 			t.Fatalf("a child is gone: %s", c.errors)
 		}
 		text := []string{"alpha", "beta gamma", "ta", "run", "部署", "", "nothing", "delta tokio running"}[random.IntN(8)]
+		mirrored := stores[random.IntN(len(stores))]
 		var entries []memory.Entry
 		for e, err := range mirrored.Entries(t.Context(), memory.Selection{}) {
 			if err != nil {
@@ -151,12 +179,18 @@ func TestMirrorAgainstOtherProcesses(t *testing.T) {
 		}
 		query := memory.Query{Text: text, Limit: 4, ExactWords: random.IntN(2) == 0, Ranking: memory.Ranking(random.IntN(2))}
 		if random.IntN(3) == 0 {
-			query.Embedding = []float32{1, 0.5}
+			query.Embedding = vectorOf(random)
+			if slices.ContainsFunc(entries, func(e memory.Entry) bool { return len(e.Embedding) > 0 }) {
+				vectors++
+			}
 		}
 		compare(t, fmt.Sprintf("recall %+v", query), mirrored.In(scope), want.In(scope), func(s memory.Backend) (any, error) {
 			result, err := s.Recall(t.Context(), query)
 			return result.Hits, err
 		})
+	}
+	if vectors == 0 {
+		t.Error("no question met an embedding")
 	}
 	for _, c := range children {
 		c.input.Close()

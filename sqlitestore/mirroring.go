@@ -2,6 +2,7 @@ package sqlitestore
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"sync"
@@ -17,7 +18,8 @@ import (
 // once that has asked often enough for it to pay. Before every answer the
 // mirror is brought to the state that the answer's transaction sees, whichever
 // process has written since: rows have the version of the store at which they
-// last changed, and those that are gone leave a tombstone.
+// last changed, and those that are gone leave a tombstone. An embedding changes
+// with the version of its row, like any other content.
 type mirroring struct {
 	queries  atomic.Int64 // since the process has no mirror
 	building atomic.Bool  // in the background
@@ -129,7 +131,7 @@ func (d *database) advance(t *tx, now standing) error {
 		return nil
 	}
 	done, err := g.catchUp(t, now)
-	if err != nil || !done || d.tooLarge(g.mirror) || g.mirror.Worn() {
+	if err != nil || !done || !d.bound(g.mirror) || g.mirror.Worn() {
 		g.install(nil, standing{})
 		g.queries.Store(0)
 	}
@@ -188,7 +190,7 @@ func (g *mirroring) catchUp(t *tx, now standing) (done bool, err error) {
 		g.recent.forget(rowID)
 	}
 	read := 0
-	err = t.eachMirrored(g.version, func(s mirror.State, c *mirror.Content) error {
+	err = t.eachMirrored(g.version, g.mirror.KeepsVectors(), func(s mirror.State, c *mirror.Content) error {
 		if read++; read > latestChanges {
 			return errEnough
 		}
@@ -270,18 +272,19 @@ func (s *Store) Warm(ctx context.Context) error {
 	return nil
 }
 
-// newMirror makes a mirror of the state that the transaction sees, or nil if
-// it is too large.
+// newMirror makes a mirror of the state that the transaction sees: with the
+// embeddings if it may be that large, else without, and nil if that is too
+// large as well.
 func (d *database) newMirror(t *tx) (*mirror.Mirror, error) {
 	m := mirror.New()
-	err := t.eachMirrored(0, func(s mirror.State, c *mirror.Content) error {
-		m.Put(s, c)
-		if d.tooLarge(m) {
-			return errEnough
-		}
-		return nil
-	})
+	err := d.fill(t, m)
 	if err == errEnough {
+		m = mirror.New()
+		m.DropVectors()
+		err = d.fill(t, m)
+	}
+	if err == errEnough {
+		d.mirroring.tooLarge.Store(int64(m.Len()))
 		return nil, nil
 	}
 	if err != nil {
@@ -291,33 +294,52 @@ func (d *database) newMirror(t *tx) (*mirror.Mirror, error) {
 	return m, nil
 }
 
-// tooLarge reports whether the mirror is larger than it may be, and notes it.
-func (d *database) tooLarge(m *mirror.Mirror) bool {
-	if int64(m.Size()) <= d.options.MirrorBytes {
-		return false
+// fill puts all rows into the mirror. It gives up when that is too large.
+func (d *database) fill(t *tx, m *mirror.Mirror) error {
+	return t.eachMirrored(0, m.KeepsVectors(), func(s mirror.State, c *mirror.Content) error {
+		m.Put(s, c)
+		if !d.fits(m) {
+			return errEnough
+		}
+		return nil
+	})
+}
+
+func (d *database) fits(m *mirror.Mirror) bool { return int64(m.Size()) <= d.options.MirrorBytes }
+
+// bound keeps the mirror within what it may take, for which it may have to let
+// go of the embeddings. It reports whether that was enough, and notes if not.
+func (d *database) bound(m *mirror.Mirror) bool {
+	if !d.fits(m) {
+		m.DropVectors()
+	}
+	if d.fits(m) {
+		return true
 	}
 	d.mirroring.tooLarge.Store(int64(m.Len()))
-	return true
+	return false
 }
 
 // eachMirrored calls visit for every row that has changed since a version, in
-// any order, with its content where that has changed too.
-func (t *tx) eachMirrored(since int64, visit func(s mirror.State, c *mirror.Content) error) error {
+// any order, with its content where that has changed too, of which the
+// embedding is a part only if vectors are asked for.
+func (t *tx) eachMirrored(since int64, vectors bool, visit func(s mirror.State, c *mirror.Content) error) error {
 	return t.each(func(rows *sqlx.Rows) error {
 		var s mirror.State
 		var version int64
 		var c mirror.Content
 		var tags, keywords, text *string
+		var vector sql.RawBytes
 		err := rows.Scan(
 			&s.RowID, &s.Position, &s.CreatedAt, &s.StrengthBase, &s.Strength, &s.Relevance, &version,
-			&c.Importance, &c.MemoryType, &c.Confidentiality, &c.Agent, &c.Category, &tags, &keywords, &text)
+			&c.Importance, &c.MemoryType, &c.Confidentiality, &c.Agent, &c.Category, &tags, &keywords, &text, &vector)
 		if err != nil {
 			return err
 		}
 		if version <= since {
 			return visit(s, nil)
 		}
-		c.Memory = *text
+		c.Memory, c.Embedding = *text, decodeVector(vector)
 		var errs [2]error
 		c.Tags, errs[0] = decodeList(*tags)
 		c.Keywords, errs[1] = decodeList(*keywords)
@@ -328,7 +350,8 @@ func (t *tx) eachMirrored(since int64, visit func(s mirror.State, c *mirror.Cont
 	}, `
 		SELECT s.row_id, s.position, s.created_at, s.strength_base, s.strength, s.relevance, e.version,
 		       e.importance, e.memory_type, e.confidentiality, e.agent, e.category,
-		       iif(e.version > ?1, e.tags, NULL), iif(e.version > ?1, e.keywords, NULL), iif(e.version > ?1, e.memory, NULL)
+		       iif(e.version > ?1, e.tags, NULL), iif(e.version > ?1, e.keywords, NULL), iif(e.version > ?1, e.memory, NULL),
+		       iif(e.version > ?1 AND ?2, (SELECT vector FROM embedding AS v WHERE v.row_id = s.row_id), NULL)
 		FROM entry_state AS s CROSS JOIN entry AS e USING (row_id)
-		WHERE s.version > ?1`, since)
+		WHERE s.version > ?1`, since, vectors)
 }

@@ -31,11 +31,15 @@ type Options struct {
 	ArchiveFor time.Duration
 
 	// MirrorBytes is how much memory, in bytes and roughly, the process may
-	// take to keep a mirror of the words and numbers by which entries are
-	// found; 0 means 64 MiB, enough for about 200,000 entries of 16 words, and
-	// a negative number none. A store whose mirror would be larger is asked in
-	// SQL each time, which takes longer. Either way, every answer is of the
-	// latest state that any process has committed.
+	// take to keep a mirror of what entries are found by: their words, numbers
+	// and embeddings. 0 means 64 MiB, enough for about 200,000 entries of 16
+	// words, or 30,000 that have embeddings of 384 dimensions; 100,000 of those
+	// take 180 MiB. A negative number means no mirror.
+	//
+	// Where there is no room for the embeddings, those are read from the file
+	// each time that a query has one; where there is none for the rest either,
+	// the store is asked in SQL each time. Both take longer. Either way, every
+	// answer is of the latest state that any process has committed.
 	MirrorBytes int64
 
 	// MirrorAfter is how many queries a process makes before it keeps a mirror;

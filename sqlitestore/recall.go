@@ -97,9 +97,9 @@ func readWith[T any](r *recall, said map[int64]T) ([]memory.Candidate, []T, erro
 }
 
 // cosines compares the embedding of the query, if it has one, with all there
-// are.
+// are, unless the mirror has them.
 func (r *recall) cosines() (map[int64]float64, error) {
-	if len(r.query.Embedding) == 0 {
+	if len(r.query.Embedding) == 0 || r.mirror.KeepsVectors() {
 		return nil, nil
 	}
 	cosines := make(map[int64]float64)

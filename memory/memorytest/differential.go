@@ -193,9 +193,13 @@ func (h *history) actions() map[string]func(*rapid.T) {
 	for name, draw := range embeddingActions(ctx) {
 		actions[name] = h.action(name, draw)
 	}
-	// Histories are about stores with something in them.
+	// Histories are about stores with something in them, which are asked again
+	// between one change and the next.
 	actions["Store another"] = actions["Store"]
 	actions["StoreBatch of more"] = actions["StoreBatch"]
+	actions["Recall again"] = actions["Recall"]
+	actions["Recall once more"] = actions["Recall"]
+	actions["Retrieve again"] = actions["Retrieve"]
 	return actions
 }
 

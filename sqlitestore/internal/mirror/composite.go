@@ -20,8 +20,9 @@ func (a scored) before(b scored) bool {
 }
 
 // Composite weighs a composite query and returns the rows of the highest
-// scores, as many as its limit, with their relevance. The cosines are those of the rows that have an
-// embedding, by row id, where the query has one.
+// scores, as many as its limit, with their relevance. Where the query has an
+// embedding and the mirror does not keep those of the rows, the cosines are
+// given, by row id.
 func (m *Mirror) Composite(composite *memory.Composite, query *memory.Query, cosines map[int64]float64, sees Sees, now time.Time) map[int64]float64 {
 	candidates, slots := m.candidates(composite, query, cosines, m.passing(query.Filter, sees, now))
 	relevance := composite.Weigh(candidates)
@@ -48,8 +49,9 @@ func (m *Mirror) candidates(composite *memory.Composite, query *memory.Query, co
 	counts := m.counting()
 	defer m.done(counts)
 	frequencies := m.frequencies(counts, tokens, query.ExactWords)
+	like := m.likeness(query, cosines)
 	matching := len(counts.found)
-	if len(tokens) == 0 {
+	if len(tokens) == 0 || like != nil {
 		matching = len(m.rows)
 	}
 	readings, slots = make([]memory.Reading, 0, matching), make([]uint32, 0, matching)
@@ -58,24 +60,25 @@ func (m *Mirror) candidates(composite *memory.Composite, query *memory.Query, co
 			return
 		}
 		r := &m.rows[slot]
-		cosine, vector := cosines[r.RowID]
 		readings = append(readings, memory.Reading{
-			Position: r.Position, Frequency: frequency, Length: int(r.length), Vector: vector, Cosine: cosine,
+			Position: r.Position, Frequency: frequency, Length: int(r.length), Vector: like.has(slot),
 		})
 		slots = append(slots, slot)
-	}
-	if len(tokens) == 0 {
-		for slot := range m.rows {
-			add(uint32(slot), nil)
-		}
-		return readings, slots
 	}
 	for i := range counts.found {
 		add(counts.found[i].slot, frequencies[i*len(tokens):(i+1)*len(tokens)])
 	}
-	for rowID := range cosines {
-		if slot, ok := m.slots[rowID]; ok && !counts.has(slot) {
+	if len(tokens) > 0 && like == nil {
+		return readings, slots
+	}
+	for slot := range uint32(len(m.rows)) {
+		if len(tokens) == 0 || like.has(slot) && !counts.has(slot) {
 			add(slot, nil)
+		}
+	}
+	if like != nil {
+		for i, cosine := range like.cosines(slots) {
+			readings[i].Cosine = cosine
 		}
 	}
 	return readings, slots

@@ -83,7 +83,7 @@ func (a *asking) lend(pool []scored) (lent map[int64][]bool, borrowers []uint32)
 	}
 	lent = a.question.Lend(runs)
 	for position := range lent {
-		if slot := slots[position]; a.passes(slot) && a.relevance(slot, lent, false) > 0 {
+		if slot := slots[position]; a.passes(slot) && a.byText(slot, lent) > 0 {
 			borrowers = append(borrowers, slot)
 		}
 	}

@@ -1,6 +1,7 @@
 // Package mirror keeps in memory by what the rows of a store are found and
-// ranked: their words, and the numbers that the scores are made of. A process
-// that asks often then reads from the database only what it returns.
+// ranked: their words, the numbers that the scores are made of, and their
+// embeddings, unless it is to do without those. A process that asks often then
+// reads from the database only what it returns.
 //
 // A [Mirror] knows nothing of databases: it is told of rows with [Mirror.Put],
 // [Mirror.SetState] and [Mirror.Remove], and names in its answers the rows that
@@ -12,7 +13,8 @@
 // of rows that are gone, it is [Mirror.Worn] and should be made anew.
 //
 // Reading order: mirror.go, words.go, order.go; then retrieve.go, composite.go
-// and question.go, one for each way to rank, and lend.go for the window.
+// and question.go, one for each way to rank, likeness.go for embeddings, and
+// lend.go for the window.
 package mirror
 
 import (
@@ -43,6 +45,7 @@ type Content struct {
 	MemoryType      memory.MemoryType
 	Confidentiality memory.Confidentiality
 	Importance      uint8
+	Embedding       []float32
 }
 
 // Mirror is a picture of the rows of a store. Any number of goroutines may
@@ -58,6 +61,8 @@ type Mirror struct {
 	speakers   map[string][]uint32 // agents by the terms of their speaker
 	roots      names[line]         // see memory.Root
 	order      order
+	vectors    []memory.Vector // by slot, as far as there are any; see KeepsVectors
+	vectorless bool
 
 	limits  limits
 	size    int
@@ -126,7 +131,8 @@ const (
 	slotSize = 5 // in a list that grows
 )
 
-// Put adds a row, in the place of an older state of it if there is one.
+// Put adds a row, in the place of an older state of it if there is one. It
+// keeps the embedding, which must not change any more.
 func (m *Mirror) Put(state State, content *Content) {
 	m.Remove(state.RowID)
 	slot := uint32(len(m.rows))
@@ -149,6 +155,7 @@ func (m *Mirror) Put(state State, content *Content) {
 		held.slots = append(held.slots, slot)
 		m.size += slotSize
 	}
+	m.putVector(content.Embedding, slot)
 	m.rows = append(m.rows, r)
 	m.agents.about[r.agent].rows[r.confidentiality]++
 	m.slots[state.RowID] = slot
@@ -204,6 +211,7 @@ func (m *Mirror) Remove(rowID int64) {
 	if slot, ok := m.slots[rowID]; ok {
 		r := &m.rows[slot]
 		r.gone = true
+		m.dropVector(slot)
 		m.agents.about[r.agent].rows[r.confidentiality]--
 		delete(m.slots, rowID)
 	}

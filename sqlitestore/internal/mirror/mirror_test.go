@@ -3,10 +3,12 @@ package mirror
 import (
 	"cmp"
 	"fmt"
+	"math/rand/v2"
 	"runtime"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -107,12 +109,16 @@ func TestRetrieve(t *testing.T) {
 
 // TestSize holds what a mirror says of itself against what it takes.
 func TestSize(t *testing.T) {
+	few := func(int) string { return strings.Repeat("this is one of many lines ", 3) }
+	many := func(i int) string { return fmt.Sprintf("entry%d has a word%d of its own", i, i) }
 	for _, corpus := range []struct {
-		name string
-		text func(i int) string
+		name       string
+		text       func(i int) string
+		dimensions int
 	}{
-		{"few words", func(i int) string { return strings.Repeat("this is one of many lines ", 3) }},
-		{"many words", func(i int) string { return fmt.Sprintf("entry%d has a word%d of its own", i, i) }},
+		{"few words", few, 0},
+		{"many words", many, 0},
+		{"embeddings", many, 64},
 	} {
 		t.Run(corpus.name, func(t *testing.T) {
 			var before, after runtime.MemStats
@@ -120,7 +126,8 @@ func TestSize(t *testing.T) {
 			runtime.ReadMemStats(&before)
 			mirror := New()
 			for i := range 50_000 {
-				mirror.Put(State{RowID: int64(i + 1), Position: int64(i), Relevance: float32(i%100) / 100}, &Content{Memory: corpus.text(i)})
+				mirror.Put(State{RowID: int64(i + 1), Position: int64(i), Relevance: float32(i%100) / 100},
+					&Content{Memory: corpus.text(i), Embedding: unitVector(corpus.dimensions)})
 			}
 			mirror.Settle()
 			runtime.GC()
@@ -133,6 +140,38 @@ func TestSize(t *testing.T) {
 			runtime.KeepAlive(mirror)
 		})
 	}
+}
+
+// TestDropVectors leaves a mirror that takes no more than one that never had any.
+func TestDropVectors(t *testing.T) {
+	with, without := New(), New()
+	without.DropVectors()
+	put := func(i int64) {
+		for _, m := range []*Mirror{with, without} {
+			m.Put(State{RowID: i}, &Content{Memory: "a text", Embedding: unitVector(3)})
+		}
+	}
+	put(1)
+	put(2)
+	with.Remove(1)
+	without.Remove(1)
+	if kept := with.Size() - without.Size(); kept != vectorSize+3*4 {
+		t.Errorf("one vector of three dimensions takes %d bytes", kept)
+	}
+	with.DropVectors()
+	put(3)
+	if with.Size() != without.Size() || with.KeepsVectors() {
+		t.Errorf("a mirror takes %d bytes after its vectors were dropped, one that never had any %d", with.Size(), without.Size())
+	}
+}
+
+// unitVector is all zero but for one component.
+func unitVector(dimensions int) []float32 {
+	vector := make([]float32, dimensions)
+	if dimensions > 0 {
+		vector[0] = 1
+	}
+	return vector
 }
 
 // BenchmarkRetrieve shows that asking a mirror takes few allocations, and a
@@ -155,5 +194,33 @@ func BenchmarkRetrieve(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// BenchmarkComposite shows what a recall with an embedding takes, which looks
+// at every row that has one.
+func BenchmarkComposite(b *testing.B) {
+	const rows, dimensions = 20_000, 384
+	mirror := New()
+	random := rand.New(rand.NewPCG(1, 2))
+	vector := func() []float32 {
+		v := make([]float32, dimensions)
+		for i := range v {
+			v[i] = random.Float32() - 0.5
+		}
+		return v
+	}
+	for i := range rows {
+		text := fmt.Sprintf("this is memory entry %d about performance; topic t%d", i, i%10)
+		mirror.Put(State{RowID: int64(i + 1), Position: int64(i)}, &Content{Memory: text, Embedding: vector()})
+	}
+	mirror.Settle()
+	all := func(string, memory.Confidentiality) bool { return true }
+	query := memory.Query{Text: "t3", Limit: 10, Embedding: vector()}
+	b.ReportAllocs()
+	for b.Loop() {
+		if hits := mirror.Composite(query.Composite(), &query, nil, all, time.Unix(1, 0)); len(hits) != query.Limit {
+			b.Fatalf("%d hits", len(hits))
+		}
 	}
 }

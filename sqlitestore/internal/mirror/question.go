@@ -13,12 +13,12 @@ const MaxTerms = 64
 
 // Question weighs a question that has no more than [MaxTerms] terms, and
 // returns the rows of the highest scores, as many as its limit, with how they
-// fit. The cosines are those of the rows that have an embedding, by row id, where the query has one.
+// fit. The cosines are as for [Mirror.Composite].
 func (m *Mirror) Question(question *memory.Question, query *memory.Query, cosines map[int64]float64, sees Sees, now time.Time) map[int64]memory.Fit {
 	counts := m.counting()
 	defer m.done(counts)
 	a := asking{
-		Mirror: m, question: question, query: query, cosines: cosines, now: now,
+		Mirror: m, question: question, query: query, like: m.likeness(query, cosines), now: now,
 		sees: sees, seen: make([]verdict, len(m.agents.texts)*levels), passes: m.passing(query.Filter, sees, now), counts: counts,
 	}
 	a.weigh()
@@ -26,7 +26,7 @@ func (m *Mirror) Question(question *memory.Question, query *memory.Query, cosine
 	lent, borrowers := a.lend(pool)
 	vectors := false
 	var slots []uint32
-	if len(cosines) > 0 || len(question.Terms()) == 0 || query.Limit == 0 {
+	if a.like != nil || len(question.Terms()) == 0 || query.Limit == 0 {
 		slots, vectors = a.candidates()
 	} else {
 		for _, s := range pool {
@@ -41,7 +41,7 @@ type asking struct {
 	*Mirror
 	question *memory.Question
 	query    *memory.Query
-	cosines  map[int64]float64
+	like     *likeness // nil if there is nothing to compare
 	now      time.Time
 	sees     Sees
 	seen     []verdict // of sees, by agent and level, as far as it was asked
@@ -164,7 +164,7 @@ func (a *asking) held(slot uint32) uint64 {
 func (a *asking) candidates() (slots []uint32, vectors bool) {
 	for i := range a.rows {
 		slot := uint32(i)
-		_, vector := a.cosines[a.rows[slot].RowID]
+		vector := a.like.has(slot)
 		if (vector || a.held(slot) != 0 || len(a.question.Terms()) == 0) && a.passes(slot) {
 			slots = append(slots, slot)
 			vectors = vectors || vector
@@ -198,8 +198,8 @@ func (a *asking) best(slots []uint32, lent map[int64][]bool, vectors bool) map[i
 		limit = len(slots)
 	}
 	best := topk.New(limit, scored.before)
-	for _, slot := range slots {
-		best.Add(a.scored(slot, a.relevance(slot, lent, vectors)))
+	for i, relevance := range a.judged(slots, lent, vectors) {
+		best.Add(a.scored(slots[i], relevance))
 	}
 	answers := make(map[int64]memory.Fit)
 	for _, s := range best.Ranked() {
@@ -209,23 +209,31 @@ func (a *asking) best(slots []uint32, lent map[int64][]bool, vectors bool) map[i
 	return answers
 }
 
-// relevance is that of a row to the question.
-func (a *asking) relevance(slot uint32, lent map[int64][]bool, vectors bool) float64 {
-	row := &a.rows[slot]
-	if len(a.question.Terms()) == 0 && !vectors {
-		return 1
+// judged returns the relevance of each of the slots to the question.
+func (a *asking) judged(slots []uint32, lent map[int64][]bool, vectors bool) []float64 {
+	relevance := make([]float64, len(slots))
+	for i, slot := range slots {
+		relevance[i] = a.byText(slot, lent)
 	}
-	sum := 0.0
-	if by := lent[row.Position]; by != nil {
-		sum = a.question.Sum(a.holds(slot), by)
-	} else {
-		sum = a.weightsOf(a.held(slot))
-	}
-	relevance := a.question.Relevance(sum)
-	if vectors {
-		relevance = a.question.Blend(relevance, a.cosines[row.RowID])
+	switch {
+	case vectors:
+		for i, cosine := range a.like.cosines(slots) {
+			relevance[i] = a.question.Blend(relevance[i], cosine)
+		}
+	case len(a.question.Terms()) == 0:
+		for i := range relevance {
+			relevance[i] = 1
+		}
 	}
 	return relevance
+}
+
+// byText is the relevance of a row as far as its text goes.
+func (a *asking) byText(slot uint32, lent map[int64][]bool) float64 {
+	if by := lent[a.rows[slot].Position]; by != nil {
+		return a.question.Relevance(a.question.Sum(a.holds(slot), by))
+	}
+	return a.question.Relevance(a.weightsOf(a.held(slot)))
 }
 
 // holds returns which terms a slot holds, in the form of package memory.
