@@ -145,11 +145,11 @@ func (g *mirroring) install(m *mirror.Mirror, at standing) {
 	g.recent.forgetAll()
 }
 
-// touched is a row after a recall has counted an access of it.
+// touched is a row of which a recall counts an access.
 type touched struct {
 	rowID, position int64
 	entry           memory.Entry // nothing but its state
-	sum             int64
+	sum             int64        // the checksum of that
 }
 
 // takeOver brings a write of this process into the mirror that has done

@@ -2,10 +2,13 @@ package sqlitestore
 
 import (
 	"context"
+	"encoding/json"
 	"maps"
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/jmoiron/sqlx"
 
 	"github.com/loopmem/loopmem/memory"
 )
@@ -162,44 +165,71 @@ func (w *writeTx) applyPending(work backlog) error {
 			return err
 		}
 	}
-	for _, t := range work.touches {
-		if err := w.touchRow(t); err != nil {
+	return w.touchRows(work.touches)
+}
+
+// touchRows counts the accesses by Recall of the rows that are there. A row
+// that several recalls have returned is written once.
+func (w *writeTx) touchRows(touches []touch) error {
+	if len(touches) == 0 {
+		return nil
+	}
+	byRow := make(map[int64][]touch)
+	for _, t := range touches {
+		byRow[t.rowID] = append(byRow[t.rowID], t)
+	}
+	rows, err := w.touchable(slices.Sorted(maps.Keys(byRow)))
+	if err != nil {
+		return err
+	}
+	for i := range rows {
+		if err := w.touchRow(&rows[i], byRow[rows[i].rowID]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// touchRow counts one access of a row by Recall.
-func (w *writeTx) touchRow(t touch) error {
-	var now struct {
-		state
-		Position int64 `db:"position"`
-		Checksum int64 `db:"checksum"`
+// touchable reads the states of those of the rows that are there.
+func (t *tx) touchable(rowIDs []int64) (found []touched, err error) {
+	list, err := json.Marshal(rowIDs)
+	if err != nil {
+		return nil, err
 	}
-	found, err := w.find(&now, `
-		SELECT position, checksum, created_at, relevance, strength, zero_signs, access_count, last_accessed, last_decayed
-		FROM entry_state WHERE row_id = ?`, t.rowID)
-	if !found || err != nil {
+	err = t.each(func(rows *sqlx.Rows) error {
+		var r touched
+		var now state
+		err := rows.Scan(&r.rowID, &r.position, &r.sum,
+			&now.CreatedAt, &now.Relevance, &now.Strength, &now.ZeroSigns, &now.AccessCount, &now.LastAccessed, &now.LastDecayed)
+		now.fill(&r.entry)
+		found = append(found, r)
 		return err
+	}, `
+		SELECT row_id, position, checksum, created_at, relevance, strength, zero_signs, access_count, last_accessed, last_decayed
+		FROM entry_state WHERE row_id IN (SELECT value FROM json_each(?))`, string(list))
+	return found, err
+}
+
+// touchRow counts the accesses of one row.
+func (w *writeTx) touchRow(r *touched, touches []touch) error {
+	e := &r.entry
+	damage := r.sum ^ stateSum(r.rowID, r.position, e)
+	for _, t := range touches {
+		e.Touch(t.at, t.reinforce)
 	}
-	var e memory.Entry
-	now.fill(&e)
-	damage := now.Checksum ^ stateSum(t.rowID, now.Position, &e)
-	e.Touch(t.at, t.reinforce)
 	version, err := w.bump()
 	if err != nil {
 		return err
 	}
-	sum := stateSum(t.rowID, now.Position, &e) ^ damage
-	w.touched = append(w.touched, touched{t.rowID, now.Position, e, sum})
+	r.sum = stateSum(r.rowID, r.position, e) ^ damage
+	w.touched = append(w.touched, *r)
 	// What stays as it is, is not named: SQLite would write its indexes anew.
 	_, err = w.exec(`
 		UPDATE entry_state
 		SET version = ?, checksum = ?, strength = ?, zero_signs = ?, access_count = ?,
 		    last_accessed = ?, strength_base = ?, fade = ?
 		WHERE row_id = ?`,
-		version, sum, e.Strength, zeroSigns(&e), int64(e.AccessCount),
-		optionalNanos(e.LastAccessed), nanos(e.StrengthBase()), fadeOf(&e), t.rowID)
+		version, r.sum, e.Strength, zeroSigns(e), int64(e.AccessCount),
+		optionalNanos(e.LastAccessed), nanos(e.StrengthBase()), fadeOf(e), r.rowID)
 	return err
 }
