@@ -66,7 +66,7 @@ func (s *Store) consolidate(ctx context.Context, age time.Duration, whatever boo
 	if !due || err != nil {
 		return stats, false, err
 	}
-	p.countHolders()
+	p.prepare()
 	err = s.write(ctx, func(w *writeTx) error {
 		// Another process may have come first.
 		if due, err = w.due(w.now, age); !due || err != nil {
@@ -86,6 +86,7 @@ func (s *Store) consolidate(ctx context.Context, age time.Duration, whatever boo
 		if err != nil {
 			return err
 		}
+		again.prepare()
 		if err := w.carryOut(again); err != nil {
 			return err
 		}
@@ -138,6 +139,8 @@ type passPlan struct {
 	now    time.Time
 	rows   []row // in insertion order; the plan's indexes lead here
 	stamps map[uuid.UUID]time.Time
+	// decays are what changes of the rows that only decay, by their index.
+	decays []decay
 	// standing is that of the store that the rows were read from.
 	standing standing
 	// holders counts, for the pieces of entries that go, the entries that
@@ -175,6 +178,17 @@ func (s *Store) planFor(t *tx, now time.Time, rows []row, owed backlog) (p passP
 	}
 	p.plan = s.settings.Consolidation.Plan(now, entries, p.stamps)
 	return p, nil
+}
+
+// prepare computes ahead what carrying the plan out needs, so that it need not
+// be done under the lock.
+func (p *passPlan) prepare() {
+	p.decays = make([]decay, len(p.rows))
+	for i := range p.plan.Survivors {
+		survivor := &p.plan.Survivors[i]
+		p.decays[survivor.Index] = p.decayOf(survivor)
+	}
+	p.countHolders()
 }
 
 func (p *passPlan) countHolders() {
@@ -217,10 +231,47 @@ func (t *tx) stamps() (map[uuid.UUID]time.Time, error) {
 	return stamps, err
 }
 
-// carryOut makes the plan true. What goes is removed first, so that the
-// places it leaves are free for those that move there.
+// carryOut makes the plan true.
 func (w *writeTx) carryOut(p passPlan) error {
-	damaged := make(map[uuid.UUID]int64) // by the entry that it was merged into
+	var decays []decay
+	var others []*memory.Survivor
+	for i := range p.plan.Survivors {
+		survivor := &p.plan.Survivors[i]
+		if d := p.decays[survivor.Index]; d.rowID != 0 {
+			decays = append(decays, d)
+		} else {
+			others = append(others, survivor)
+		}
+	}
+	many := int64(len(decays)) > p.standing.Entries/4
+	return w.withoutOrder(many, func() error {
+		// What goes is removed first, so that the places it leaves are free for
+		// those that move there.
+		damaged, err := w.archiveRemoved(p)
+		if err != nil {
+			return err
+		}
+		if err := w.decay(decays); err != nil {
+			return err
+		}
+		for _, survivor := range others {
+			if err := w.settle(p, survivor); err != nil {
+				return err
+			}
+			if id := survivor.Entry.ID; damaged[id] != 0 && p.rows[survivor.Index].contentDamage() == 0 {
+				if err := w.distrust(id, damaged[id]); err != nil {
+					return err
+				}
+			}
+		}
+		return w.relinkOthers(p.plan.Merged)
+	})
+}
+
+// archiveRemoved takes out what the pass removes, and returns what is damaged
+// of it by the entry that it was merged into.
+func (w *writeTx) archiveRemoved(p passPlan) (damaged map[uuid.UUID]int64, err error) {
+	damaged = make(map[uuid.UUID]int64)
 	for _, removal := range p.plan.Removed {
 		old := &p.rows[removal.Index]
 		reason := ReasonPruned
@@ -231,24 +282,13 @@ func (w *writeTx) carryOut(p passPlan) error {
 			}
 		}
 		if err := w.archive(old, reason, removal.MergedInto); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	for i := range p.plan.Survivors {
-		survivor := &p.plan.Survivors[i]
-		if err := w.settle(p, survivor); err != nil {
-			return err
-		}
-		if id := survivor.Entry.ID; damaged[id] != 0 && p.rows[survivor.Index].contentDamage() == 0 {
-			if err := w.distrust(id, damaged[id]); err != nil {
-				return err
-			}
-		}
-	}
-	return w.relinkOthers(p.plan.Merged)
+	return damaged, nil
 }
 
-// settle writes what the pass has changed of a survivor.
+// settle writes what the pass has changed of a survivor beyond its decay.
 func (w *writeTx) settle(p passPlan, survivor *memory.Survivor) (err error) {
 	old := &p.rows[survivor.Index]
 	position := old.position
@@ -267,31 +307,12 @@ func (w *writeTx) settle(p passPlan, survivor *memory.Survivor) (err error) {
 		}
 	}
 	_, stamped := p.stamps[old.entry.ID]
-	switch sum := stateSum(old.rowID, position, &survivor.Entry) ^ old.stateDamage(); {
-	case sum == old.stateSum:
-	case position == old.position && !survivor.Rewritten && !stamped:
-		err = w.decay(old.rowID, sum, &survivor.Entry)
-	default:
+	if stateSum(old.rowID, position, &survivor.Entry)^old.stateDamage() != old.stateSum {
 		err = w.replaceState(old, position, &survivor.Entry)
 	}
 	if stamped && err == nil {
 		_, err = w.exec(`DELETE FROM access_stamp WHERE row_id = ?`, old.rowID)
 	}
-	return err
-}
-
-// decay writes what a pass changes of every row, and nothing else: SQLite
-// would write the indexes of the other columns anew too. The version of the row
-// is one of those; the pass gives notice for all at once.
-func (w *writeTx) decay(rowID, sum int64, e *memory.Entry) error {
-	if _, err := w.bump(); err != nil {
-		return err
-	}
-	_, err := w.exec(`
-		UPDATE entry_state
-		SET checksum = ?, relevance = ?, zero_signs = ?, last_decayed = ?
-		WHERE row_id = ?`,
-		sum, float64(e.Relevance), zeroSigns(e), optionalNanos(e.LastDecayed), rowID)
 	return err
 }
 
