@@ -62,17 +62,35 @@ const selectArchived = `
 	SELECT archive_id, archived_at, reason, merged_into, checksum, entry
 	FROM archive `
 
-// archive removes a row, and keeps its entry where it can be restored from.
-func (w *writeTx) archive(r *row, reason string, mergedInto uuid.UUID) error {
-	a := archivedRow{ArchivedAt: nanos(w.now), Reason: reason, Entry: string(r.entry.AppendJSON(nil))}
+// departure is a row that is to be archived.
+type departure struct {
+	row    *row
+	damage int64 // of the row
+	as     archivedRow
+}
+
+// departing prepares what need not be done under the lock.
+func departing(r *row, reason string, mergedInto uuid.UUID) departure {
+	d := departure{r, r.damage(), archivedRow{Reason: reason, Entry: string(r.entry.AppendJSON(nil))}}
 	if mergedInto != uuid.Nil {
-		a.MergedInto = mergedInto[:]
+		d.as.MergedInto = mergedInto[:]
 	}
-	a.Checksum = a.sum() ^ r.damage()
-	if err := w.insertArchived(r.entry.ID, &a); err != nil {
-		return err
+	return d
+}
+
+// archive removes rows, and keeps their entries where they can be restored
+// from.
+func (w *writeTx) archive(leaving ...departure) error {
+	rows := make([]*row, len(leaving))
+	for i, d := range leaving {
+		d.as.ArchivedAt = nanos(w.now)
+		d.as.Checksum = d.as.sum() ^ d.damage
+		if err := w.insertArchived(d.row.entry.ID, &d.as); err != nil {
+			return err
+		}
+		rows[i] = d.row
 	}
-	return w.remove(r)
+	return w.remove(rows...)
 }
 
 func (w *writeTx) insertArchived(id uuid.UUID, a *archivedRow) error {

@@ -1,9 +1,13 @@
 package sqlitestore
 
 import (
+	"cmp"
 	"context"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -139,8 +143,10 @@ type passPlan struct {
 	now    time.Time
 	rows   []row // in insertion order; the plan's indexes lead here
 	stamps map[uuid.UUID]time.Time
-	// decays are what changes of the rows that only decay, by their index.
-	decays []decay
+	// departures are the rows that go, and decays what changes of those that
+	// only decay, both by their index.
+	departures map[int]departure
+	decays     []decay
 	// standing is that of the store that the rows were read from.
 	standing standing
 	// holders counts, for the pieces of entries that go, the entries that
@@ -183,6 +189,14 @@ func (s *Store) planFor(t *tx, now time.Time, rows []row, owed backlog) (p passP
 // prepare computes ahead what carrying the plan out needs, so that it need not
 // be done under the lock.
 func (p *passPlan) prepare() {
+	p.departures = make(map[int]departure)
+	for _, removal := range p.plan.Removed {
+		reason := ReasonPruned
+		if removal.MergedInto != uuid.Nil {
+			reason = ReasonMerged
+		}
+		p.departures[removal.Index] = departing(&p.rows[removal.Index], reason, removal.MergedInto)
+	}
 	p.decays = make([]decay, len(p.rows))
 	for i := range p.plan.Survivors {
 		survivor := &p.plan.Survivors[i]
@@ -231,107 +245,115 @@ func (t *tx) stamps() (map[uuid.UUID]time.Time, error) {
 	return stamps, err
 }
 
-// carryOut makes the plan true.
+// carryOut makes the plan true. What goes is removed first, so that the
+// places it leaves are free for those that move there.
 func (w *writeTx) carryOut(p passPlan) error {
+	var leaving []departure
+	damaged := make(map[uuid.UUID]int64) // by the entry that it was merged into
+	for _, removal := range p.plan.Removed {
+		d := p.departures[removal.Index]
+		leaving = append(leaving, d)
+		if d.damage != 0 {
+			damaged[removal.MergedInto] = d.damage
+		}
+	}
 	var decays []decay
-	var others []*memory.Survivor
+	var moves []move
 	for i := range p.plan.Survivors {
 		survivor := &p.plan.Survivors[i]
 		if d := p.decays[survivor.Index]; d.rowID != 0 {
 			decays = append(decays, d)
-		} else {
-			others = append(others, survivor)
+			continue
 		}
+		position, err := w.positionOf(p, survivor)
+		if err != nil {
+			return err
+		}
+		moves = append(moves, move{survivor, &p.rows[survivor.Index], position})
 	}
 	many := int64(len(decays)) > p.standing.Entries/4
 	return w.withoutOrder(many, func() error {
-		// What goes is removed first, so that the places it leaves are free for
-		// those that move there.
-		damaged, err := w.archiveRemoved(p)
-		if err != nil {
+		if err := w.archive(leaving...); err != nil {
 			return err
 		}
 		if err := w.decay(decays); err != nil {
 			return err
 		}
-		for _, survivor := range others {
-			if err := w.settle(p, survivor); err != nil {
-				return err
-			}
-			if id := survivor.Entry.ID; damaged[id] != 0 && p.rows[survivor.Index].contentDamage() == 0 {
-				if err := w.distrust(id, damaged[id]); err != nil {
-					return err
-				}
-			}
+		if err := w.settle(moves, p.stamps, damaged); err != nil {
+			return err
 		}
 		return w.relinkOthers(p.plan.Merged)
 	})
 }
 
-// archiveRemoved takes out what the pass removes, and returns what is damaged
-// of it by the entry that it was merged into.
-func (w *writeTx) archiveRemoved(p passPlan) (damaged map[uuid.UUID]int64, err error) {
-	damaged = make(map[uuid.UUID]int64)
-	for _, removal := range p.plan.Removed {
-		old := &p.rows[removal.Index]
-		reason := ReasonPruned
-		if removal.MergedInto != uuid.Nil {
-			reason = ReasonMerged
-			if damage := old.damage(); damage != 0 {
-				damaged[removal.MergedInto] = damage
-			}
-		}
-		if err := w.archive(old, reason, removal.MergedInto); err != nil {
-			return nil, err
-		}
-	}
-	return damaged, nil
+// move is a survivor that the pass changes in other ways than by decay.
+type move struct {
+	*memory.Survivor
+	old      *row
+	position int64 // the new one
 }
 
-// settle writes what the pass has changed of a survivor beyond its decay.
-func (w *writeTx) settle(p passPlan, survivor *memory.Survivor) (err error) {
-	old := &p.rows[survivor.Index]
-	position := old.position
-	switch survivor.Slot {
-	case survivor.Index:
-	case memory.EndOfOrder:
-		if position, err = w.endOfOrder(); err != nil {
-			return err
+// positionOf returns the place in insertion order that a survivor takes.
+func (w *writeTx) positionOf(p passPlan, survivor *memory.Survivor) (int64, error) {
+	if survivor.Slot == memory.EndOfOrder {
+		return w.endOfOrder()
+	}
+	return p.rows[survivor.Slot].position, nil
+}
+
+// settle writes moves, in ascending order of their row ids, as FTS5 likes it
+// (see remove). Entries with damage from another are not trusted afterwards.
+func (w *writeTx) settle(moves []move, stamps map[uuid.UUID]time.Time, damaged map[uuid.UUID]int64) error {
+	slices.SortFunc(moves, func(a, b move) int { return cmp.Compare(a.old.rowID, b.old.rowID) })
+	for _, m := range moves {
+		if m.Rewritten {
+			if err := w.replaceContent(m.old, &m.Entry); err != nil {
+				return err
+			}
 		}
-	default:
-		position = p.rows[survivor.Slot].position
-	}
-	if survivor.Rewritten {
-		if err := w.replaceContent(old, &survivor.Entry); err != nil {
-			return err
+		if m.Rewritten || stateSum(m.old.rowID, m.position, &m.Entry)^m.old.stateDamage() != m.old.stateSum {
+			if err := w.replaceState(m.old, m.position, &m.Entry); err != nil {
+				return err
+			}
+		}
+		id := m.Entry.ID
+		if _, stamped := stamps[id]; stamped {
+			if _, err := w.exec(`DELETE FROM access_stamp WHERE row_id = ?`, m.old.rowID); err != nil {
+				return err
+			}
+		}
+		if damaged[id] != 0 && m.old.contentDamage() == 0 {
+			if err := w.distrust(id, damaged[id]); err != nil {
+				return err
+			}
 		}
 	}
-	_, stamped := p.stamps[old.entry.ID]
-	if stateSum(old.rowID, position, &survivor.Entry)^old.stateDamage() != old.stateSum {
-		err = w.replaceState(old, position, &survivor.Entry)
-	}
-	if stamped && err == nil {
-		_, err = w.exec(`DELETE FROM access_stamp WHERE row_id = ?`, old.rowID)
-	}
-	return err
+	return nil
 }
 
 // relinkOthers makes the links of entries outside the scope of the pass
 // follow its merges.
 func (w *writeTx) relinkOthers(merged map[uuid.UUID]uuid.UUID) error {
-	for gone := range merged {
-		rows, err := w.rows(where("e.row_id IN (SELECT row_id FROM link WHERE target = ?)", gone[:]), "")
-		if err != nil {
-			return err
+	var gone []string
+	for id := range merged {
+		gone = append(gone, hex.EncodeToString(id[:]))
+	}
+	list, err := json.Marshal(gone)
+	if err != nil {
+		return err
+	}
+	rows, err := w.rows(where(`e.row_id IN (
+		SELECT row_id FROM link WHERE target IN (SELECT unhex(value) FROM json_each(?)))`, string(list)), "")
+	if err != nil {
+		return err
+	}
+	for i := range rows {
+		changed := rows[i].entry.Clone()
+		if !changed.Relink(merged) {
+			continue
 		}
-		for i := range rows {
-			changed := rows[i].entry.Clone()
-			if !changed.Relink(merged) {
-				continue
-			}
-			if err := w.replaceContent(&rows[i], &changed); err != nil {
-				return err
-			}
+		if err := w.replaceContentAlone(&rows[i], &changed); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -96,14 +96,23 @@ func (w *writeTx) reindex(rowID int64, e *memory.Entry) error {
 	return nil
 }
 
+// indexedAlike reports whether the indexes hold the same of two entries, as
+// they do before and after most changes that are none of the text.
+func indexedAlike(a, b *memory.Entry) bool {
+	return a.Memory == b.Memory && a.Agent == b.Agent && slices.Equal(a.Tags, b.Tags) &&
+		slices.Equal(a.Keywords, b.Keywords) && slices.Equal(a.RelatedIDs, b.RelatedIDs)
+}
+
 // unindex takes back what reindex wrote for the entry. The words that no other
 // entry has are dropped at the end of the transaction; see dropLoose.
 func (w *writeTx) unindex(rowID int64, e *memory.Entry) error {
 	if _, err := w.exec(`DELETE FROM posting WHERE rowid = ?`, rowID); err != nil {
 		return err
 	}
-	if _, err := w.exec(`DELETE FROM link WHERE row_id = ?`, rowID); err != nil {
-		return err
+	if len(e.RelatedIDs) > 0 {
+		if _, err := w.exec(`DELETE FROM link WHERE row_id = ?`, rowID); err != nil {
+			return err
+		}
 	}
 	w.loose.add(indexedOf(e))
 	return nil

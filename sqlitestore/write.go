@@ -2,6 +2,7 @@ package sqlitestore
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -167,13 +168,10 @@ func (w *writeTx) endOfOrder() (position int64, err error) {
 }
 
 // replaceContent writes changed content over a row, which keeps its place,
-// and brings the indexes along.
+// and brings the indexes along. Its state must be written too.
 func (w *writeTx) replaceContent(old *row, changed *memory.Entry) error {
 	version, err := w.bump()
 	if err != nil {
-		return err
-	}
-	if err := w.unindex(old.rowID, &old.entry); err != nil {
 		return err
 	}
 	sum := contentSum(changed) ^ old.contentDamage()
@@ -187,16 +185,34 @@ func (w *writeTx) replaceContent(old *row, changed *memory.Entry) error {
 	if err != nil {
 		return err
 	}
-	_, err = w.exec(`UPDATE entry_state SET root = ?, version = ? WHERE row_id = ?`,
-		memory.Root(changed.Agent), version, old.rowID)
-	if err != nil {
-		return err
-	}
 	w.tally.change(old.contentSum, sum)
-	if err := w.putEmbedding(old.rowID, changed.Embedding); err != nil {
+	if root := memory.Root(changed.Agent); root != memory.Root(old.entry.Agent) {
+		if _, err := w.exec(`UPDATE entry_state SET root = ? WHERE row_id = ?`, root, old.rowID); err != nil {
+			return err
+		}
+	}
+	if !slices.Equal(old.entry.Embedding, changed.Embedding) {
+		if err := w.putEmbedding(old.rowID, changed.Embedding); err != nil {
+			return err
+		}
+	}
+	if indexedAlike(&old.entry, changed) {
+		return nil
+	}
+	if err := w.unindex(old.rowID, &old.entry); err != nil {
 		return err
 	}
 	return w.reindex(old.rowID, changed)
+}
+
+// replaceContentAlone does that where the state stays as it is, but for the
+// version, which is that of all.
+func (w *writeTx) replaceContentAlone(old *row, changed *memory.Entry) error {
+	if err := w.replaceContent(old, changed); err != nil {
+		return err
+	}
+	_, err := w.exec(`UPDATE entry_state SET version = ? WHERE row_id = ?`, w.version, old.rowID)
+	return err
 }
 
 // replaceState writes changed state, and a changed position, over a row.
@@ -224,24 +240,37 @@ func (w *writeTx) removeRow(rowID int64) error {
 	return w.remove(&rows[0])
 }
 
-// remove takes a row out for good: entry, state, embedding, access stamp and
-// everything in the indexes. A tombstone with nothing of its text stays.
-func (w *writeTx) remove(r *row) error {
+// remove takes rows out for good: entry, state, embedding, access stamp and
+// everything in the indexes. A tombstone with nothing of its text stays of each.
+func (w *writeTx) remove(gone ...*row) error {
 	version, err := w.bump()
 	if err != nil {
 		return err
 	}
-	if err := w.unindex(r.rowID, &r.entry); err != nil {
+	rowIDs := make([]int64, len(gone))
+	for i, r := range gone {
+		rowIDs[i] = r.rowID
+		w.tally.remove(r.contentSum)
+		w.loose.add(indexedOf(&r.entry))
+	}
+	// FTS5 takes changes together as long as their row ids ascend.
+	slices.Sort(rowIDs)
+	list, err := json.Marshal(rowIDs)
+	if err != nil {
 		return err
 	}
-	w.tally.remove(r.contentSum)
-	// The other tables follow by their foreign keys.
-	if _, err := w.exec(`DELETE FROM entry WHERE row_id = ?`, r.rowID); err != nil {
-		return err
+	w.removed += len(gone)
+	for _, statement := range []string{
+		`DELETE FROM posting WHERE rowid IN (SELECT value FROM json_each(?1))`,
+		// The other tables follow by their foreign keys.
+		`DELETE FROM entry WHERE row_id IN (SELECT value FROM json_each(?1))`,
+		`INSERT INTO tombstone (version, row_id) SELECT ?2, value FROM json_each(?1)`,
+	} {
+		if _, err := w.exec(statement, string(list), version); err != nil {
+			return err
+		}
 	}
-	w.removed++
-	_, err = w.exec(`INSERT INTO tombstone (version, row_id) VALUES (?, ?)`, version, r.rowID)
-	return err
+	return nil
 }
 
 // rememberedTombstones is about how many tombstones are kept.
@@ -407,7 +436,7 @@ func (w *writeTx) relate(r *row, id uuid.UUID) error {
 	if !changed.Relate(id) {
 		return nil
 	}
-	return w.replaceContent(r, &changed)
+	return w.replaceContentAlone(r, &changed)
 }
 
 // Prune implements [memory.Recaller].
@@ -421,16 +450,14 @@ func (s *Store) Prune(ctx context.Context, minStrength float64, minAge time.Dura
 		if err != nil {
 			return err
 		}
+		var leaving []departure
 		for i := range rows {
-			if !rule.Removes(&rows[i].entry, w.now) {
-				continue
+			if rule.Removes(&rows[i].entry, w.now) {
+				leaving = append(leaving, departing(&rows[i], ReasonPruned, uuid.Nil))
 			}
-			if err := w.archive(&rows[i], ReasonPruned, uuid.Nil); err != nil {
-				return err
-			}
-			removed++
 		}
-		return nil
+		removed = len(leaving)
+		return w.archive(leaving...)
 	})
 	if err != nil {
 		return 0, fmt.Errorf("prune: %w", err)
