@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"cmp"
 	"math"
 	"slices"
 )
@@ -12,11 +11,12 @@ import (
 func clusters(entries []Survivor, threshold float32) [][]int {
 	var groups [][]int
 	heads := make(map[mergeKey]*headIndex)
-	for i, words := range wordSets(entries) {
+	sets, unique := wordSets(entries)
+	for i, words := range sets {
 		e := &entries[i].Entry
 		key := mergeKey{e.Category, e.Agent, e.Confidentiality}
 		if heads[key] == nil {
-			heads[key] = &headIndex{threshold: threshold, holders: make(map[int32][]holding)}
+			heads[key] = &headIndex{threshold: threshold, unique: unique, holders: make(map[int32][]holding)}
 		}
 		joins := -1
 		if len(words) > 0 {
@@ -41,42 +41,66 @@ type mergeKey struct {
 
 // wordSets returns the set of words of each entry, as numbers in ascending
 // order that grow with the number of entries that have the word; an empty set
-// for entries that stay alone.
-func wordSets(entries []Survivor) [][]int32 {
-	numbers := make(map[string]int32)
+// for entries that stay alone. Only one entry has a word below unique.
+func wordSets(entries []Survivor) (sets [][]int32, unique int32) {
+	numbers := make(map[string]int32, len(entries))
 	var counts []int // entries that have the word, by its number
-	sets := make([][]int32, len(entries))
+	sets = make([][]int32, len(entries))
 	for i := range entries {
 		if entries[i].Entry.Pinned {
 			continue
 		}
-		for _, word := range clusterTokens(entries[i].Entry.Memory) {
+		words := clusterTokens(entries[i].Entry.Memory)
+		set := make([]int32, len(words))
+		for k, word := range words {
 			n, known := numbers[word]
 			if !known {
 				n = int32(len(counts))
 				numbers[word] = n
 				counts = append(counts, 0)
 			}
+			set[k] = n
+		}
+		slices.Sort(set)
+		sets[i] = slices.Compact(set)
+		for _, n := range sets[i] {
 			counts[n]++
-			sets[i] = append(sets[i], n)
 		}
 	}
-	byCount := make([]int32, len(counts))
-	for n := range byCount {
-		byCount[n] = int32(n)
-	}
-	slices.SortFunc(byCount, func(a, b int32) int { return cmp.Or(cmp.Compare(counts[a], counts[b]), cmp.Compare(a, b)) })
-	rank := make([]int32, len(counts))
-	for i, n := range byCount {
-		rank[n] = int32(i)
-	}
+	rank := ranks(counts)
 	for _, set := range sets {
 		for i, n := range set {
 			set[i] = rank[n]
 		}
 		slices.Sort(set)
 	}
-	return sets
+	for _, count := range counts {
+		if count == 1 {
+			unique++
+		}
+	}
+	return sets, unique
+}
+
+// ranks returns the rank of each count, the lowest first, and equal ones in
+// order. The counts are small, so they are sorted by counting them.
+func ranks(counts []int) []int32 {
+	if len(counts) == 0 {
+		return nil
+	}
+	next := make([]int32, slices.Max(counts)+2) // rank of the next one of that count
+	for _, count := range counts {
+		next[count+1]++
+	}
+	for count := 1; count < len(next); count++ {
+		next[count] += next[count-1]
+	}
+	rank := make([]int32, len(counts))
+	for i, count := range counts {
+		rank[i] = next[count]
+		next[count]++
+	}
+	return rank
 }
 
 // headIndex holds the first members of the clusters that an entry may join.
@@ -93,6 +117,7 @@ func wordSets(entries []Survivor) [][]int32 {
 // same pairs are found.
 type headIndex struct {
 	threshold float32
+	unique    int32 // words below it are of no use: two entries never share one
 	heads     []head
 	joined    int32               // calls of join
 	holders   map[int32][]holding // heads with the word in their prefix, ascending
@@ -119,6 +144,9 @@ func (h *headIndex) join(words []int32, cluster int) int {
 	prefix := words[:h.prefix(len(words))]
 	first := int32(len(h.heads))
 	for i, word := range prefix {
+		if word < h.unique {
+			continue
+		}
 		rest := int32(len(words) - i)
 		for _, held := range h.holders[word] {
 			if held.head >= first {
@@ -142,6 +170,9 @@ func (h *headIndex) join(words []int32, cluster int) int {
 		return h.heads[first].cluster
 	}
 	for i, word := range prefix {
+		if word < h.unique {
+			continue
+		}
 		size := int32(len(words))
 		h.holders[word] = append(h.holders[word], holding{head: first, size: size, rest: size - int32(i)})
 	}

@@ -13,7 +13,7 @@ import (
 // every first member.
 func plainClusters(entries []Survivor, threshold float32) [][]int {
 	var groups [][]int
-	sets := wordSets(entries)
+	sets, _ := wordSets(entries)
 	for i := range entries {
 		e := &entries[i].Entry
 		joins := slices.IndexFunc(groups, func(group []int) bool {

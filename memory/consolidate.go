@@ -210,10 +210,12 @@ func (e *Entry) Quality(now time.Time) float32 {
 }
 
 // merge clusters the entries and folds each cluster into one survivor, which
-// takes the place of the cluster's first member.
+// takes the place of the cluster's first member. It reuses the list: clusters
+// come in the order of their first members, so that nothing which is still to
+// be folded stands before the last survivor.
 func (p *pass) merge(entries []Survivor) []Survivor {
 	groups := clusters(entries, p.config.MergeThreshold)
-	merged := make([]Survivor, 0, len(groups))
+	merged := entries[:0]
 	for _, cluster := range groups {
 		merged = append(merged, p.fold(entries, cluster))
 	}
@@ -313,10 +315,11 @@ func (e *Entry) Relink(merged map[uuid.UUID]uuid.UUID) bool {
 	return true
 }
 
-// prune parts the entries into survivors and those below the floor.
+// prune parts the entries into survivors, for which it reuses the list, and
+// those below the floor.
 func (p *pass) prune(entries []Survivor) {
 	floor := p.config.PruneFloor
-	p.plan.Survivors = make([]Survivor, 0, len(entries))
+	p.plan.Survivors = entries[:0]
 	for i := range entries {
 		s := &entries[i]
 		if !s.Entry.Pinned && (s.Entry.Relevance < floor || s.Entry.Quality(p.now) < floor) {

@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -49,17 +48,16 @@ func Word(piece string) string {
 	return piece
 }
 
-// clusterTokens returns the set of words that consolidation compares: the
-// pieces, stripped at both ends of whatever is not alphanumeric, sorted.
+// clusterTokens returns the words that consolidation compares, in order,
+// repeats included: the pieces, stripped at both ends of whatever is not
+// alphanumeric.
 func clusterTokens(text string) []string {
-	tokens := Pieces(text)
-	for i, piece := range tokens {
-		tokens[i] = strings.TrimFunc(piece, func(r rune) bool { return !alphanumeric(r) })
-	}
-	slices.Sort(tokens)
-	tokens = slices.Compact(tokens)
-	if len(tokens) > 0 && tokens[0] == "" {
-		tokens = tokens[1:]
+	pieces := Pieces(text)
+	tokens := pieces[:0]
+	for _, piece := range pieces {
+		if token := strings.TrimFunc(piece, func(r rune) bool { return !alphanumeric(r) }); token != "" {
+			tokens = append(tokens, token)
+		}
 	}
 	return tokens
 }
