@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
+	"fmt"
 	"sync/atomic"
 
 	"github.com/jmoiron/sqlx"
@@ -59,6 +60,14 @@ func (c *connection) run(ctx context.Context, query string) error {
 		return err
 	}
 	_, err = stmt.ExecContext(ctx)
+	return err
+}
+
+// checkpointAt sets from how many bytes of the log on a commit takes it into the
+// file; 0 is never. The pragma works when it is prepared, so that it cannot be
+// kept as the other statements are.
+func (c *connection) checkpointAt(ctx context.Context, size int) error {
+	_, err := c.ExecContext(ctx, fmt.Sprintf("PRAGMA wal_autocheckpoint = %d", size/pageSize))
 	return err
 }
 

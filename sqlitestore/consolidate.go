@@ -71,7 +71,7 @@ func (s *Store) consolidate(ctx context.Context, age time.Duration, whatever boo
 		return stats, false, err
 	}
 	p.prepare()
-	err = s.write(ctx, func(w *writeTx) error {
+	err = s.writeMuch(ctx, func(w *writeTx) error {
 		// Another process may have come first.
 		if due, err = w.due(w.now, age); !due || err != nil {
 			return err
@@ -143,10 +143,11 @@ type passPlan struct {
 	now    time.Time
 	rows   []row // in insertion order; the plan's indexes lead here
 	stamps map[uuid.UUID]time.Time
-	// departures are the rows that go, and decays what changes of those that
-	// only decay, both by their index.
-	departures map[int]departure
+	// What is to be done, by prepare: rows to remove, rows that only decay, and
+	// survivors of which more may change.
+	departures []departure
 	decays     []decay
+	moves      []*memory.Survivor
 	// standing is that of the store that the rows were read from.
 	standing standing
 	// holders counts, for the pieces of entries that go, the entries that
@@ -189,18 +190,20 @@ func (s *Store) planFor(t *tx, now time.Time, rows []row, owed backlog) (p passP
 // prepare computes ahead what carrying the plan out needs, so that it need not
 // be done under the lock.
 func (p *passPlan) prepare() {
-	p.departures = make(map[int]departure)
 	for _, removal := range p.plan.Removed {
 		reason := ReasonPruned
 		if removal.MergedInto != uuid.Nil {
 			reason = ReasonMerged
 		}
-		p.departures[removal.Index] = departing(&p.rows[removal.Index], reason, removal.MergedInto)
+		p.departures = append(p.departures, departing(&p.rows[removal.Index], reason, removal.MergedInto))
 	}
-	p.decays = make([]decay, len(p.rows))
 	for i := range p.plan.Survivors {
 		survivor := &p.plan.Survivors[i]
-		p.decays[survivor.Index] = p.decayOf(survivor)
+		if d, only := p.decayOf(survivor); only {
+			p.decays = append(p.decays, d)
+		} else {
+			p.moves = append(p.moves, survivor)
+		}
 	}
 	p.countHolders()
 }
@@ -248,45 +251,22 @@ func (t *tx) stamps() (map[uuid.UUID]time.Time, error) {
 // carryOut makes the plan true. What goes is removed first, so that the
 // places it leaves are free for those that move there.
 func (w *writeTx) carryOut(p passPlan) error {
-	var leaving []departure
-	damaged := make(map[uuid.UUID]int64) // by the entry that it was merged into
-	for _, removal := range p.plan.Removed {
-		d := p.departures[removal.Index]
-		leaving = append(leaving, d)
-		if d.damage != 0 {
-			damaged[removal.MergedInto] = d.damage
-		}
-	}
-	var decays []decay
-	var moves []move
-	for i := range p.plan.Survivors {
-		survivor := &p.plan.Survivors[i]
-		if d := p.decays[survivor.Index]; d.rowID != 0 {
-			decays = append(decays, d)
-			continue
-		}
-		position, err := w.positionOf(p, survivor)
-		if err != nil {
-			return err
-		}
-		moves = append(moves, move{survivor, &p.rows[survivor.Index], position})
-	}
-	many := int64(len(decays)) > p.standing.Entries/4
+	many := int64(len(p.decays)) > p.standing.Entries/4
 	return w.withoutOrder(many, func() error {
-		if err := w.archive(leaving...); err != nil {
+		if err := w.archive(p.departures...); err != nil {
 			return err
 		}
-		if err := w.decay(decays); err != nil {
+		if err := w.decay(p.decays); err != nil {
 			return err
 		}
-		if err := w.settle(moves, p.stamps, damaged); err != nil {
+		if err := w.settle(p); err != nil {
 			return err
 		}
 		return w.relinkOthers(p.plan.Merged)
 	})
 }
 
-// move is a survivor that the pass changes in other ways than by decay.
+// move is a survivor of which more may change than by decay.
 type move struct {
 	*memory.Survivor
 	old      *row
@@ -301,9 +281,23 @@ func (w *writeTx) positionOf(p passPlan, survivor *memory.Survivor) (int64, erro
 	return p.rows[survivor.Slot].position, nil
 }
 
-// settle writes moves, in ascending order of their row ids, as FTS5 likes it
-// (see remove). Entries with damage from another are not trusted afterwards.
-func (w *writeTx) settle(moves []move, stamps map[uuid.UUID]time.Time, damaged map[uuid.UUID]int64) error {
+// settle writes the moves, in ascending order of their row ids, as FTS5 likes
+// it (see remove). Entries into which damage was merged are not trusted.
+func (w *writeTx) settle(p passPlan) error {
+	damaged := make(map[string]int64)
+	for _, d := range p.departures {
+		if d.damage != 0 {
+			damaged[string(d.as.MergedInto)] = d.damage
+		}
+	}
+	var moves []move
+	for _, survivor := range p.moves {
+		position, err := w.positionOf(p, survivor)
+		if err != nil {
+			return err
+		}
+		moves = append(moves, move{survivor, &p.rows[survivor.Index], position})
+	}
 	slices.SortFunc(moves, func(a, b move) int { return cmp.Compare(a.old.rowID, b.old.rowID) })
 	for _, m := range moves {
 		if m.Rewritten {
@@ -317,13 +311,13 @@ func (w *writeTx) settle(moves []move, stamps map[uuid.UUID]time.Time, damaged m
 			}
 		}
 		id := m.Entry.ID
-		if _, stamped := stamps[id]; stamped {
+		if _, stamped := p.stamps[id]; stamped {
 			if _, err := w.exec(`DELETE FROM access_stamp WHERE row_id = ?`, m.old.rowID); err != nil {
 				return err
 			}
 		}
-		if damaged[id] != 0 && m.old.contentDamage() == 0 {
-			if err := w.distrust(id, damaged[id]); err != nil {
+		if damage := damaged[string(id[:])]; damage != 0 && m.old.contentDamage() == 0 {
+			if err := w.distrust(id, damage); err != nil {
 				return err
 			}
 		}

@@ -10,7 +10,7 @@ import (
 // decay is what a pass changes of a row that it neither moves nor merges, and
 // of nearly every row.
 type decay struct {
-	rowID       int64 // 0 if there is nothing to write
+	row         *row
 	checksum    int64
 	relevance   float64
 	zeroSigns   int
@@ -18,17 +18,15 @@ type decay struct {
 }
 
 // decayOf returns what the pass changes of a survivor, if it is that and no
-// more. What has to be computed for it need not be under the lock.
-func (p *passPlan) decayOf(survivor *memory.Survivor) (d decay) {
+// more.
+func (p *passPlan) decayOf(survivor *memory.Survivor) (d decay, only bool) {
 	old, e := &p.rows[survivor.Index], &survivor.Entry
 	if _, stamped := p.stamps[e.ID]; stamped || survivor.Rewritten || survivor.Slot != survivor.Index {
-		return d
+		return d, false
 	}
 	sum := stateSum(old.rowID, old.position, e) ^ old.stateDamage()
-	if sum == old.stateSum {
-		return d
-	}
-	return decay{old.rowID, sum, float64(e.Relevance), zeroSigns(e), optionalNanos(e.LastDecayed)}
+	d = decay{old, sum, float64(e.Relevance), zeroSigns(e), optionalNanos(e.LastDecayed)}
+	return d, sum != old.stateSum
 }
 
 // decaysAtOnce is how many rows decay with one statement. A statement a row
@@ -51,7 +49,7 @@ func (w *writeTx) decay(decays []decay) error {
 		}
 		args := make([]any, 0, 5*decaysAtOnce)
 		for _, d := range some {
-			args = append(args, d.rowID, d.checksum, d.relevance, d.zeroSigns, d.lastDecayed)
+			args = append(args, d.row.rowID, d.checksum, d.relevance, d.zeroSigns, d.lastDecayed)
 		}
 		// What is left over is NULL, which is the id of no row.
 		if _, err := w.exec(writeDecay, args[:cap(args)]...); err != nil {

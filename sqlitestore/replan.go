@@ -19,7 +19,7 @@ import (
 
 // stillTrue takes from a plan, for a write of now, the part of it that can be
 // carried out as it is, and lists the rows that are to be planned anew. Rows
-// that came since are among them.
+// that came since are among them. The plan that was given is of no use then.
 func (w *writeTx) stillTrue(p passPlan) (rest passPlan, anew []int64, err error) {
 	changed, err := w.changedSince(p)
 	if err != nil || len(changed) == 0 {
@@ -38,20 +38,18 @@ func (w *writeTx) stillTrue(p passPlan) (rest passPlan, anew []int64, err error)
 
 	rest = p
 	rest.plan = &memory.Plan{Merged: make(map[uuid.UUID]uuid.UUID)}
-	for _, survivor := range p.plan.Survivors {
-		if !stale[groups[survivor.Index]] {
-			rest.plan.Survivors = append(rest.plan.Survivors, survivor)
+	stats := &rest.plan.Stats
+	for i := range p.plan.Survivors {
+		if index := p.plan.Survivors[i].Index; stale[groups[index]] {
+			rest.countHolder(index, -1)
 		} else {
-			rest.countHolder(survivor.Index, -1)
+			stats.EntriesAfter++
 		}
 	}
-	stats := &rest.plan.Stats
-	stats.EntriesAfter = len(rest.plan.Survivors)
 	for _, removal := range p.plan.Removed {
 		if stale[groups[removal.Index]] {
 			continue
 		}
-		rest.plan.Removed = append(rest.plan.Removed, removal)
 		e := &p.rows[removal.Index].entry
 		stats.BytesSaved += len(e.Memory)
 		if removal.MergedInto == uuid.Nil {
@@ -62,12 +60,16 @@ func (w *writeTx) stillTrue(p passPlan) (rest passPlan, anew []int64, err error)
 		}
 	}
 	stats.EntriesBefore = stats.EntriesAfter + stats.Pruned + stats.Merged
+	again := make(map[int64]bool) // rows of the plan that are planned anew
 	for i := range p.rows {
 		if stale[groups[i]] {
-			anew = append(anew, p.rows[i].rowID)
+			again[p.rows[i].rowID] = true
 		}
 	}
-	return rest, anew, nil
+	rest.departures = slices.DeleteFunc(p.departures, func(d departure) bool { return again[d.row.rowID] })
+	rest.decays = slices.DeleteFunc(p.decays, func(d decay) bool { return again[d.row.rowID] })
+	rest.moves = slices.DeleteFunc(p.moves, func(m *memory.Survivor) bool { return again[p.rows[m.Index].rowID] })
+	return rest, slices.AppendSeq(anew, maps.Keys(again)), nil
 }
 
 // changedSince returns the rows that were changed, stored or removed since the
