@@ -1,6 +1,8 @@
 package sqlitestore
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -109,6 +111,37 @@ func TestConsolidateKeepsIndexes(t *testing.T) {
 		delete(want, missing)
 		if diff := cmp.Diff(want, schema()); diff != "" {
 			t.Errorf("with %q missing, the schema changes (-want +got):\n%s", missing, diff)
+		}
+	}
+}
+
+// TestConsolidateTakesLogIn looks after a pass whether all of the log is in the
+// file, and whether later commits take the log in by themselves again.
+func TestConsolidateTakesLogIn(t *testing.T) {
+	now := fixtureTime
+	s := mustOpen(t, filepath.Join(t.TempDir(), "memory.db"), Options{},
+		memory.WithEntries(decaying(20)...), memory.WithClock(func() time.Time { return now }))
+	for range 2 {
+		now = now.Add(time.Hour)
+		if _, err := s.Consolidate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		var log struct {
+			Busy         int `db:"busy"`
+			Pages        int `db:"log"`
+			Checkpointed int `db:"checkpointed"`
+		}
+		var pages int
+		err := s.lineUp(t.Context(), time.Minute, func(ctx context.Context, conn *connection) (bool, error) {
+			return false, errors.Join(
+				conn.GetContext(ctx, &log, `PRAGMA wal_checkpoint(NOOP)`),
+				conn.GetContext(ctx, &pages, `PRAGMA wal_autocheckpoint`))
+		})
+		if err != nil || log.Pages == 0 || log.Checkpointed != log.Pages {
+			t.Errorf("of the log, %d of %d pages are in the file; %v", log.Checkpointed, log.Pages, err)
+		}
+		if want := usualLog / pageSize; pages != want {
+			t.Errorf("a commit takes the log in from %d pages on, want %d", pages, want)
 		}
 	}
 }
