@@ -53,6 +53,56 @@ type Reading struct {
 // KeywordBonus is how many occurrences in the text a keyword stands for.
 const KeywordBonus = 2
 
+// Read returns what an entry says about the query, and whether that makes it a
+// candidate if it passes the filter. Of the entry it looks at memory, keywords
+// and embedding; where there are no tokens, at the embedding alone.
+func (c *Composite) Read(e *Entry, position int64) (r Reading, candidate bool) {
+	r.Position = position
+	if len(c.query.Embedding) > 0 && len(e.Embedding) > 0 {
+		r.Vector, r.Cosine = true, Cosine(c.query.Embedding, e.Embedding)
+	}
+	if len(c.tokens) == 0 {
+		return r, true
+	}
+	pieces := Pieces(e.Memory)
+	r.Length = len(pieces)
+	keywords := make([]string, len(e.Keywords))
+	for i, keyword := range e.Keywords {
+		keywords[i] = Lower(keyword)
+	}
+	r.Frequency = make([]int, len(c.tokens))
+	for i, token := range c.tokens {
+		for _, piece := range pieces {
+			if c.occurs(token, piece) {
+				r.Frequency[i]++
+			}
+		}
+		if slices.ContainsFunc(keywords, func(keyword string) bool { return c.inKeyword(token, keyword) }) {
+			r.Frequency[i] += KeywordBonus
+		}
+	}
+	return r, r.Vector || r.matches()
+}
+
+// matches reports whether any token occurs.
+func (r *Reading) matches() bool {
+	return slices.ContainsFunc(r.Frequency, func(n int) bool { return n > 0 })
+}
+
+func (c *Composite) occurs(token, piece string) bool {
+	if c.query.ExactWords {
+		return Word(piece) == token
+	}
+	return strings.Contains(piece, token)
+}
+
+func (c *Composite) inKeyword(token, keyword string) bool {
+	if !c.query.ExactWords {
+		return strings.Contains(keyword, token)
+	}
+	return slices.ContainsFunc(strings.Fields(keyword), func(piece string) bool { return Word(piece) == token })
+}
+
 // Weigh returns the relevance of every candidate, from 0 to 1.
 func (c *Composite) Weigh(candidates []Reading) []float64 {
 	total := 0
@@ -179,11 +229,7 @@ func (q *Query) Rank(now time.Time, entries []Candidate, follow Follow) ([]Hit, 
 	r.admit(entries, r.read)
 	readings := make([]Reading, len(r.candidates))
 	for i := range r.candidates {
-		candidate := &r.candidates[i]
-		if r.hasVector(&candidate.Entry) {
-			candidate.Vector, candidate.Cosine = true, Cosine(q.Embedding, candidate.Entry.Embedding)
-		}
-		readings[i] = candidate.Reading
+		readings[i] = r.candidates[i].Reading
 	}
 	return r.answer(c.Weigh(readings), follow)
 }
@@ -194,43 +240,9 @@ type compositeRanking struct {
 	*Composite
 }
 
-// read counts the tokens of the query in the text and keywords of a candidate.
 func (r *compositeRanking) read(c Candidate) scored {
-	s := scored{Candidate: c, Reading: Reading{Position: c.Position}}
-	tokens := r.ranking.tokens
-	s.Frequency = make([]int, len(tokens))
-	pieces := Pieces(c.Entry.Memory)
-	s.Length = len(pieces)
-	keywords := make([]string, len(c.Entry.Keywords))
-	for i, keyword := range c.Entry.Keywords {
-		keywords[i] = Lower(keyword)
-	}
-	for i, token := range tokens {
-		for _, piece := range pieces {
-			if r.occurs(token, piece) {
-				s.Frequency[i]++
-			}
-		}
-		if slices.ContainsFunc(keywords, func(keyword string) bool { return r.inKeyword(token, keyword) }) {
-			s.Frequency[i] += KeywordBonus
-		}
-		s.matched = s.matched || s.Frequency[i] > 0
-	}
-	return s
-}
-
-func (r *compositeRanking) occurs(token, piece string) bool {
-	if r.ranking.query.ExactWords {
-		return Word(piece) == token
-	}
-	return strings.Contains(piece, token)
-}
-
-func (r *compositeRanking) inKeyword(token, keyword string) bool {
-	if !r.ranking.query.ExactWords {
-		return strings.Contains(keyword, token)
-	}
-	return slices.ContainsFunc(strings.Fields(keyword), func(piece string) bool { return Word(piece) == token })
+	reading, _ := r.Read(&c.Entry, c.Position)
+	return scored{Candidate: c, Reading: reading, matched: reading.matches()}
 }
 
 // answer concludes with the candidates and the relevance of each.

@@ -5,9 +5,12 @@ import (
 	"cmp"
 	"container/heap"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/jmoiron/sqlx"
 
 	"github.com/loopmem/loopmem/memory"
 	"github.com/loopmem/loopmem/sqlitestore/internal/mirror"
@@ -201,17 +204,6 @@ func (r *recall) allOf(found []fit) ([]memory.Candidate, error) {
 // leadingBatch is how many rows are looked at between two decisions to go on.
 const leadingBatch = 128
 
-// leader is a row that may be among the best.
-type leader struct {
-	rowID    int64
-	position int64
-	score    float64
-}
-
-func (a leader) before(b leader) bool {
-	return a.score > b.score || a.score == b.score && a.position < b.position
-}
-
 // leading reads the rows of the highest scores, as many as Rank needs. It
 // looks at them from the best fit on, and stops where no later one can have
 // the score of the last that is needed.
@@ -264,8 +256,7 @@ func (h *bestFirst) Pop() any {
 }
 
 // tagged returns the rows that have any of the tags that the query calls for;
-// nil where it calls for none. SQL knows of all other parts of a filter but
-// this and the last bit of the strength.
+// nil where it calls for none.
 func (r *recall) tagged() (map[int64]bool, error) {
 	if len(r.query.Tags) == 0 {
 		return nil, nil
@@ -288,41 +279,27 @@ func (r *recall) tagged() (map[int64]bool, error) {
 
 // score returns those rows of the batch that pass the filter, with their
 // scores. It reads no more of them than the score depends on.
-func (r *recall) score(q *memory.Question, batch map[int64]float64, now time.Time) ([]leader, error) {
-	rowIDs := make([]int64, 0, len(batch))
-	for id := range batch {
-		rowIDs = append(rowIDs, id)
-	}
-	list, err := json.Marshal(rowIDs)
+func (r *recall) score(q *memory.Question, batch map[int64]float64, now time.Time) (scored []leader, err error) {
+	list, err := json.Marshal(slices.Collect(maps.Keys(batch)))
 	if err != nil {
 		return nil, err
 	}
 	among := where("s.row_id IN (SELECT value FROM json_each(?))", string(list)).and(r.where)
-	var rows []struct {
-		RowID      int64   `db:"row_id"`
-		Position   int64   `db:"position"`
-		Created    int64   `db:"created_at"`
-		Accessed   *int64  `db:"last_accessed"`
-		Strength   float64 `db:"strength"`
-		Importance uint8   `db:"importance"`
-	}
-	err = r.collect(&rows, `
-		SELECT s.row_id, s.position, s.created_at, s.last_accessed, s.strength, e.importance
+	var n numbers
+	columns := n.columns()
+	err = r.each(func(rows *sqlx.Rows) error {
+		if err := rows.Scan(columns...); err != nil {
+			return err
+		}
+		if r.strong(&n, now) {
+			relevance := q.Relevance(batch[n.rowID])
+			scored = append(scored, leader{n.rowID, n.position, q.Score(n.entry(), relevance, now), relevance})
+		}
+		return nil
+	}, `
+		SELECT `+numbersOf+`
 		FROM entry_state AS s CROSS JOIN entry AS e USING (row_id) `+among.sql(), among.args...)
-	if err != nil {
-		return nil, err
-	}
-	var scored []leader
-	for _, row := range rows {
-		e := memory.Entry{
-			CreatedAt: fromNanos(row.Created), LastAccessed: fromOptionalNanos(row.Accessed),
-			Strength: row.Strength, Importance: row.Importance,
-		}
-		if r.query.MinStrength == nil || e.EffectiveStrength(now) >= *r.query.MinStrength {
-			scored = append(scored, leader{row.RowID, row.Position, q.Score(&e, q.Relevance(batch[row.RowID]), now)})
-		}
-	}
-	return scored, nil
+	return scored, err
 }
 
 // surroundings are those of the query, by SQL.

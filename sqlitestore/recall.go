@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/jmoiron/sqlx"
@@ -64,29 +63,8 @@ type recall struct {
 	rowIDs map[uuid.UUID]int64 // of all rows that were read
 }
 
-// composite answers by memory.RankingComposite.
-func (r *recall) composite(now time.Time) ([]memory.Hit, error) {
-	if r.mirror == nil {
-		candidates, err := r.candidates()
-		if err != nil {
-			return nil, err
-		}
-		return r.query.Rank(now, candidates, r.follow)
-	}
-	cosines, err := r.cosines()
-	if err != nil {
-		return nil, err
-	}
-	c := r.query.Composite()
-	candidates, relevance, err := readWith(r, r.mirror.Composite(c, r.query, cosines, r.scope.Contains, now))
-	if err != nil {
-		return nil, err
-	}
-	return c.Rank(now, candidates, relevance, r.follow)
-}
-
-// readWith reads the rows that the mirror names, and returns beside each what
-// it says of it.
+// readWith reads the rows of which something is said, and returns that beside
+// each.
 func readWith[T any](r *recall, said map[int64]T) ([]memory.Candidate, []T, error) {
 	candidates, err := r.read(r.rowsOf(r.tx, r.mirror, slices.Collect(maps.Keys(said))))
 	beside := make([]T, len(candidates))
@@ -115,57 +93,6 @@ func (r *recall) cosines() (map[int64]float64, error) {
 		return nil
 	}, `SELECT row_id, vector FROM embedding`)
 	return cosines, err
-}
-
-// manyPieces is from how many pieces on a word is so frequent a part of words
-// that reading every row is no slower than reading all their postings.
-const manyPieces = 256
-
-// candidates reads every row that may match; memory decides which do.
-func (r *recall) candidates() ([]memory.Candidate, error) {
-	holders, all, err := r.holders()
-	if err != nil {
-		return nil, err
-	}
-	if all {
-		return r.read(r.tx.rows(r.where, ""))
-	}
-	if len(r.query.Embedding) > 0 {
-		embedded, err := r.embedded()
-		if err != nil {
-			return nil, err
-		}
-		for _, id := range embedded {
-			holders[id] = true
-		}
-	}
-	return r.read(r.rowsByID(slices.Sorted(maps.Keys(holders)), r.where))
-}
-
-// holders returns the rows that the text of the query matches, or reports
-// that all are to be read: there are no words to look for, or too many are
-// made of them.
-func (r *recall) holders() (rows map[int64]bool, all bool, err error) {
-	tokens := r.query.Tokens()
-	if len(tokens) == 0 {
-		return nil, true, nil
-	}
-	rows = make(map[int64]bool)
-	for _, word := range tokens {
-		pieces, err := r.pieces(word, r.query.ExactWords, manyPieces)
-		if err != nil {
-			return nil, false, err
-		}
-		if len(pieces) > manyPieces && !r.query.ExactWords {
-			return nil, true, nil
-		}
-		for _, piece := range pieces {
-			if err := r.tx.holders(rows, token(inText, piece), token(inKeyword, piece)); err != nil {
-				return nil, false, err
-			}
-		}
-	}
-	return rows, false, nil
 }
 
 // embedded returns the rows that have an embedding and pass the filter.
