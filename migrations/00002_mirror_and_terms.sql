@@ -1,5 +1,6 @@
--- What processes that remember rows need to catch up, and the terms of
--- questions in the vocabulary instead of in every entry's postings.
+-- What processes that remember rows need to catch up, the terms of questions in
+-- the vocabulary instead of in every entry's postings, and a way from an entry
+-- to those that were merged into it.
 
 -- +goose Up
 ALTER TABLE store ADD COLUMN changes_since INTEGER NOT NULL DEFAULT 0; -- from which version on rows and tombstones tell what has changed
@@ -17,6 +18,8 @@ CREATE TABLE tombstone (
     PRIMARY KEY (version, row_id)
 ) STRICT, WITHOUT ROWID;
 UPDATE store SET changes_since = version;
+
+CREATE INDEX archive_by_merged_into ON archive (merged_into) WHERE merged_into IS NOT NULL;
 
 -- The terms (see memory.Terms) of the pieces, by which questions find them.
 -- The names of speakers are made of pieces now too: the token a12 in the
@@ -44,6 +47,7 @@ CREATE TABLE tombstone (
     version INTEGER NOT NULL
 ) STRICT;
 DROP INDEX entry_state_by_version;
+DROP INDEX archive_by_merged_into;
 ALTER TABLE store DROP COLUMN changes_since;
 UPDATE store SET index_version = 0;
 PRAGMA user_version = 1;

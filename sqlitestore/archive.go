@@ -30,6 +30,7 @@ type Archived struct {
 // archivedRow is a row of the table archive.
 type archivedRow struct {
 	ArchiveID  int64  `db:"archive_id"`
+	ID         []byte `db:"id"` // of the entry
 	ArchivedAt int64  `db:"archived_at"`
 	Reason     string `db:"reason"`
 	MergedInto []byte `db:"merged_into"`
@@ -52,14 +53,14 @@ func (r *archivedRow) damage() int64 { return r.Checksum ^ r.sum() }
 func (r *archivedRow) decode() (Archived, error) {
 	e, err := memory.DecodeJSON([]byte(r.Entry))
 	if err != nil {
-		return Archived{}, fmt.Errorf("%w: archived entry %d cannot be read: %w", ErrCorrupt, r.ArchiveID, err)
+		return Archived{}, cannotRead(fmt.Sprint("archived entry ", r.ArchiveID), err)
 	}
 	into, _ := uuid.FromBytes(r.MergedInto) // no bytes are the zero UUID
 	return Archived{Entry: e, ArchivedAt: fromNanos(r.ArchivedAt), Reason: r.Reason, MergedInto: into}, nil
 }
 
 const selectArchived = `
-	SELECT archive_id, archived_at, reason, merged_into, checksum, entry
+	SELECT archive_id, id, archived_at, reason, merged_into, checksum, entry
 	FROM archive `
 
 // departure is a row that is to be archived.
@@ -99,28 +100,21 @@ func (w *writeTx) insertArchived(id uuid.UUID, a *archivedRow) error {
 	return err
 }
 
-// archived reads what the archive has within the scope, the latest first: of
-// one id, or of all where it is zero.
-func (s *Store) archived(t *tx, id uuid.UUID) (rows []archivedRow, entries []Archived, err error) {
+// archived reads what the archive has within the scope and meets the condition,
+// the latest first. Of a row that cannot be read nobody knows the scope: a
+// handle of the whole store gets it.
+func (s *Store) archived(t *tx, c condition) (rows []archivedRow, err error) {
 	var all []archivedRow
-	if id == uuid.Nil {
-		err = t.collect(&all, selectArchived+`ORDER BY archive_id DESC`)
-	} else {
-		err = t.collect(&all, selectArchived+`WHERE id = ? ORDER BY archive_id DESC`, id[:])
-	}
-	if err != nil {
-		return nil, nil, err
+	if err := t.collect(&all, selectArchived+c.sql()+" ORDER BY archive_id DESC", c.args...); err != nil {
+		return nil, err
 	}
 	for _, r := range all {
 		a, err := r.decode()
-		if err != nil {
-			return nil, nil, err
-		}
-		if s.scope.Contains(a.Entry.Agent, a.Entry.Confidentiality) {
-			rows, entries = append(rows, r), append(entries, a)
+		if err == nil && s.scope.Contains(a.Entry.Agent, a.Entry.Confidentiality) || err != nil && s.scope.Whole() {
+			rows = append(rows, r)
 		}
 	}
-	return rows, entries, nil
+	return rows, nil
 }
 
 // countArchived counts what the archive has within the scope.
@@ -129,14 +123,22 @@ func (s *Store) countArchived(t *tx) (n int, err error) {
 		err = t.get(&n, `SELECT count(*) FROM archive`)
 		return n, err
 	}
-	_, entries, err := s.archived(t, uuid.Nil)
-	return len(entries), err
+	rows, err := s.archived(t, condition{})
+	return len(rows), err
 }
 
 // Archive lists what can be restored, the latest first.
 func (s *Store) Archive(ctx context.Context) (entries []Archived, err error) {
 	err = s.view(ctx, func(t *tx) error {
-		_, entries, err = s.archived(t, uuid.Nil)
+		rows, err := s.archived(t, condition{})
+		for i := range rows {
+			a, err := rows[i].decode()
+			if err != nil {
+				s.settings.Logger.Warn("left out of the list of what is archived", "database", s.path, "error", err)
+				continue
+			}
+			entries = append(entries, a)
+		}
 		return err
 	})
 	if err != nil {
@@ -152,14 +154,18 @@ func (s *Store) Archive(ctx context.Context) (entries []Archived, err error) {
 // is [memory.ErrNotFound], one that the store has again [memory.ErrConflict].
 func (s *Store) Restore(ctx context.Context, id uuid.UUID) (entry memory.Entry, err error) {
 	err = s.write(ctx, func(w *writeTx) error {
-		rows, found, err := s.archived(w.tx, id)
+		rows, err := s.archived(w.tx, where("id = ?", id[:]))
 		if err != nil {
 			return err
 		}
-		if len(found) == 0 {
+		if len(rows) == 0 {
 			return memory.ErrNotFound
 		}
-		entry = found[0].Entry
+		found, err := rows[0].decode()
+		if err != nil {
+			return err
+		}
+		entry = found.Entry
 		entry.LastAccessed = &w.now
 		if err := w.dropMisfit(&entry); err != nil {
 			return err
@@ -188,15 +194,9 @@ func (s *Store) PurgeArchive(ctx context.Context, age time.Duration) (purged int
 	}
 	defer s.leave()
 	err = s.pass(ctx, s.options.BusyTimeout, func(w *writeTx) error {
-		rows, entries, err := s.archived(w.tx, uuid.Nil)
+		old, err := s.archived(w.tx, where("archived_at <= ?", nanos(w.now.Add(-age))))
 		if err != nil {
 			return err
-		}
-		var old []archivedRow
-		for i := range entries {
-			if w.now.Sub(entries[i].ArchivedAt) >= age {
-				old = append(old, rows[i])
-			}
 		}
 		purged = len(old)
 		return w.dropArchived(old)
@@ -210,14 +210,31 @@ func (s *Store) PurgeArchive(ctx context.Context, age time.Duration) (purged int
 	return purged, nil
 }
 
-// forgetArchived drops what the archive has of an id within the scope, and
-// returns how many entries that was.
+// forgetArchived drops what the archive has of an id within the scope, and of
+// the entries that were merged into it, whose texts are nearly the same; of
+// those that were merged into them in turn, too. It returns how many copies of
+// the entry itself there were.
 func (s *Store) forgetArchived(w *writeTx, id uuid.UUID) (int, error) {
-	rows, _, err := s.archived(w.tx, id)
+	own, err := s.archived(w.tx, where("id = ?", id[:]))
 	if err != nil {
 		return 0, err
 	}
-	return len(rows), w.dropArchived(rows)
+	if err := w.dropArchived(own); err != nil {
+		return 0, err
+	}
+	for ids := [][]byte{id[:]}; len(ids) > 0; ids = ids[1:] {
+		merged, err := s.archived(w.tx, where("merged_into = ?", ids[0]))
+		if err != nil {
+			return 0, err
+		}
+		if err := w.dropArchived(merged); err != nil {
+			return 0, err
+		}
+		for i := range merged {
+			ids = append(ids, merged[i].ID)
+		}
+	}
+	return len(own), nil
 }
 
 func (w *writeTx) dropArchived(rows []archivedRow) error {

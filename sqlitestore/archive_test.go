@@ -198,3 +198,36 @@ func TestArchiveMisfit(t *testing.T) {
 		t.Errorf("Restore gave the embedding %v (%v), which the model cannot have made", e.Embedding, err)
 	}
 }
+
+// TestForgetMerged forgets an entry that others were merged into, one of them
+// after another had been merged into that: nothing of the three is left.
+func TestForgetMerged(t *testing.T) {
+	s, clock := openArchiving(t)
+	kept, faded := fixture(2).ID, fixture(6).ID
+	better := fixture(3)
+	better.ID, better.Agent, better.Validated, better.Relevance = fixture(9).ID, "team", true, 1
+	if err := s.Store(t.Context(), better); err != nil {
+		t.Fatal(err)
+	}
+	*clock = clock.Add(time.Hour)
+	if stats, err := s.Consolidate(t.Context()); err != nil || stats.Merged != 1 {
+		t.Fatalf("Consolidate gave %+v and %v, want one merged", stats, err)
+	}
+	archived, err := s.Archive(t.Context())
+	if err != nil || len(archived) != 3 {
+		t.Fatalf("the archive holds %v, %v; want three", archived, err)
+	}
+	last := archived[0].MergedInto
+	if found, err := s.Forget(t.Context(), last); !found || err != nil {
+		t.Fatalf("Forget gave %v, %v", found, err)
+	}
+	mustArchive(t, s, faded)
+	if found, err := s.Forget(t.Context(), kept); found || err != nil {
+		t.Errorf("Forget of what was merged gave %v, %v", found, err)
+	}
+	forgotten, err := s.ForgetAll(t.Context(), []uuid.UUID{faded})
+	if err != nil || !slices.Equal(forgotten, []uuid.UUID{faded}) {
+		t.Errorf("ForgetAll of an archived entry gave %v, %v", forgotten, err)
+	}
+	mustArchive(t, s)
+}

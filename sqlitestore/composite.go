@@ -121,7 +121,7 @@ func (r *recall) candidates(c *memory.Composite, now time.Time) (rows []numbers,
 			return nil
 		}
 		if e.Keywords, err = decodeList(string(keywords)); err != nil {
-			return fmt.Errorf("%w: row %d cannot be read: %w", ErrCorrupt, one.rowID, err)
+			return cannotRead(fmt.Sprint("row ", one.rowID), err)
 		}
 		e.Embedding = appendVector(e.Embedding[:0], vector)
 		if reading, ok := c.Read(&e, one.position); ok {

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -96,6 +97,8 @@ func (s *Store) consolidate(ctx context.Context, age time.Duration, whatever boo
 		}
 		w.loose.areHeld(rest.holders)
 		stats = sum(rest.plan.Stats, again.plan.Stats)
+		maps.Copy(again.aside, p.aside)
+		stats = withAside(stats, again.aside)
 		return w.finishConsolidation(s.scope.Whole())
 	})
 	return stats, due && err == nil, err
@@ -127,7 +130,7 @@ func (s *Store) PreviewConsolidation(ctx context.Context) (stats memory.Consolid
 	err = s.view(ctx, func(t *tx) error {
 		p, err := s.plan(t, s.settings.Now().UTC().Round(0), owed)
 		if err == nil {
-			stats = p.plan.Stats
+			stats = withAside(p.plan.Stats, p.aside)
 		}
 		return err
 	})
@@ -148,6 +151,8 @@ type passPlan struct {
 	departures []departure
 	decays     []decay
 	moves      []*memory.Survivor
+	// aside are rows that the pass leaves as they are, because they are damaged.
+	aside map[int64]bool
 	// standing is that of the store that the rows were read from.
 	standing standing
 	// holders counts, for the pieces of entries that go, the entries that
@@ -165,15 +170,30 @@ func (s *Store) plan(t *tx, now time.Time, owed backlog) (passPlan, error) {
 	return s.planFor(t, now, rows, owed)
 }
 
-// planFor computes a pass over rows, which are in insertion order.
+// planFor computes a pass over rows, which are in insertion order. What is
+// damaged is neither removed, nor merged with what is not: who is to look at it
+// must find it where it was.
 func (s *Store) planFor(t *tx, now time.Time, rows []row, owed backlog) (p passPlan, err error) {
-	p.now, p.rows = now, rows
+	p.now, p.rows, p.aside = now, rows, make(map[int64]bool)
 	if p.standing, err = t.standing(); err != nil {
 		return p, err
 	}
 	if p.stamps, err = t.stamps(); err != nil {
 		return p, err
 	}
+	for {
+		s.planOnce(&p, owed)
+		damaged := p.damaged()
+		if len(damaged) == 0 {
+			return p, nil
+		}
+		maps.Copy(p.aside, damaged)
+		p.rows = slices.DeleteFunc(p.rows, func(r row) bool { return damaged[r.rowID] })
+	}
+}
+
+// planOnce computes a pass over the rows of the plan.
+func (s *Store) planOnce(p *passPlan, owed backlog) {
 	entries := make([]memory.Entry, len(p.rows))
 	for i := range p.rows {
 		e := p.rows[i].entry
@@ -183,8 +203,36 @@ func (s *Store) planFor(t *tx, now time.Time, rows []row, owed backlog) (p passP
 		}
 		entries[i] = e
 	}
-	p.plan = s.settings.Consolidation.Plan(now, entries, p.stamps)
-	return p, nil
+	p.plan = s.settings.Consolidation.Plan(p.now, entries, p.stamps)
+}
+
+// damaged returns the rows that the plan removes, merges or rewrites although
+// they are damaged. The others are not looked at, of which there are many.
+func (p *passPlan) damaged() map[int64]bool {
+	found := make(map[int64]bool)
+	look := func(r *row) {
+		if r.damage() != 0 {
+			found[r.rowID] = true
+		}
+	}
+	grown := make(map[uuid.UUID]bool) // entries that others are merged into
+	for _, removal := range p.plan.Removed {
+		look(&p.rows[removal.Index])
+		grown[removal.MergedInto] = true
+	}
+	for i := range p.plan.Survivors {
+		if survivor := &p.plan.Survivors[i]; survivor.Rewritten || grown[survivor.Entry.ID] {
+			look(&p.rows[survivor.Index])
+		}
+	}
+	return found
+}
+
+// withAside counts the rows that a pass has left as they are.
+func withAside(stats memory.ConsolidationStats, aside map[int64]bool) memory.ConsolidationStats {
+	stats.EntriesBefore += len(aside)
+	stats.EntriesAfter += len(aside)
+	return stats
 }
 
 // prepare computes ahead what carrying the plan out needs, so that it need not
@@ -282,14 +330,8 @@ func (w *writeTx) positionOf(p passPlan, survivor *memory.Survivor) (int64, erro
 }
 
 // settle writes the moves, in ascending order of their row ids, as FTS5 likes
-// it (see remove). Entries into which damage was merged are not trusted.
+// it (see remove).
 func (w *writeTx) settle(p passPlan) error {
-	damaged := make(map[string]int64)
-	for _, d := range p.departures {
-		if d.damage != 0 {
-			damaged[string(d.as.MergedInto)] = d.damage
-		}
-	}
 	var moves []move
 	for _, survivor := range p.moves {
 		position, err := w.positionOf(p, survivor)
@@ -310,14 +352,8 @@ func (w *writeTx) settle(p passPlan) error {
 				return err
 			}
 		}
-		id := m.Entry.ID
-		if _, stamped := p.stamps[id]; stamped {
+		if _, stamped := p.stamps[m.Entry.ID]; stamped {
 			if _, err := w.exec(`DELETE FROM access_stamp WHERE row_id = ?`, m.old.rowID); err != nil {
-				return err
-			}
-		}
-		if damage := damaged[string(id[:])]; damage != 0 && m.old.contentDamage() == 0 {
-			if err := w.distrust(id, damage); err != nil {
 				return err
 			}
 		}

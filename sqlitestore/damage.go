@@ -1,7 +1,9 @@
 package sqlitestore
 
 import (
+	"context"
 	"encoding/binary"
+	"errors"
 	"hash/crc64"
 	"math"
 	"time"
@@ -66,6 +68,25 @@ func (r *row) damage() int64 {
 		return content
 	}
 	return r.stateDamage()
+}
+
+// unreadable is what a row is that holds something no entry can have. It is an
+// [ErrCorrupt] once explain has named the file.
+type unreadable struct {
+	what string
+	err  error
+}
+
+func (u *unreadable) Error() string { return u.what + " cannot be read: " + u.err.Error() }
+func (u *unreadable) Unwrap() error { return u.err }
+
+// cannotRead tells of a row that is unreadable, unless the reading was broken
+// off.
+func cannotRead(what string, err error) error {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return &unreadable{what, err}
 }
 
 // distrust puts the checksum of an entry's content off, because something that

@@ -2,8 +2,10 @@ package sqlitestore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -15,8 +17,7 @@ import (
 func TestDamageStaysInSight(t *testing.T) {
 	const damaged = 1 // the fixture
 	id := fixture(damaged).ID
-	// beside consolidates with a double of that relevance, of which the
-	// archive then keeps nothing.
+	// beside consolidates with a double of that relevance.
 	beside := func(relevance float32) func(context.Context, *Store) error {
 		return func(ctx context.Context, s *Store) error {
 			double := fixture(damaged)
@@ -24,12 +25,24 @@ func TestDamageStaysInSight(t *testing.T) {
 			if err := s.Store(ctx, double); err != nil {
 				return err
 			}
-			if _, err := s.Consolidate(ctx); err != nil {
+			stats, err := s.Consolidate(ctx)
+			if err != nil {
 				return err
 			}
-			_, err := s.PurgeArchive(ctx, 0)
+			if n, err := s.Len(ctx); stats.EntriesBefore != 3 || stats.EntriesAfter != n || err != nil {
+				return fmt.Errorf("the pass gave %+v, and there are %d (%v)", stats, n, err)
+			}
+			if _, err := s.Get(ctx, id); err != nil {
+				return fmt.Errorf("what is damaged was merged: %w", err)
+			}
+			_, err = s.PurgeArchive(ctx, 0)
 			return err
 		}
+	}
+	evict := func(ctx context.Context, s *Store) error {
+		s.settings.Capacity = 1
+		defer func() { s.settings.Capacity = 0 }()
+		return s.Store(ctx, fixture(7))
 	}
 	operations := map[string]func(context.Context, *Store) error{
 		"Recall": func(ctx context.Context, s *Store) error {
@@ -41,15 +54,16 @@ func TestDamageStaysInSight(t *testing.T) {
 			return err
 		},
 		"Link": func(ctx context.Context, s *Store) error { return s.Link(ctx, id, fixture(4).ID) },
-		"Prune, which archives": func(ctx context.Context, s *Store) error {
+		"Prune": func(ctx context.Context, s *Store) error {
 			n, err := s.Prune(ctx, 1, time.Hour, "")
-			if n == 0 {
-				err = fmt.Errorf("nothing was pruned: %w", err)
+			if n != 1 {
+				err = fmt.Errorf("%d were pruned, want the other alone: %w", n, err)
 			}
 			return err
 		},
-		"Prune and Restore": func(ctx context.Context, s *Store) error {
-			if _, err := s.Prune(ctx, 1, time.Hour, ""); err != nil {
+		"eviction": evict,
+		"eviction and Restore": func(ctx context.Context, s *Store) error {
+			if err := evict(ctx, s); err != nil {
 				return err
 			}
 			_, err := s.Restore(ctx, id)
@@ -110,5 +124,44 @@ func TestDamageStaysInSight(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestUnreadable has rows that hold what no entry can have: the error says
+// which, in which file, and what to do, and the others stay within reach.
+func TestUnreadable(t *testing.T) {
+	for name, change := range map[string]string{
+		"tags":      `UPDATE entry SET tags = 'none' WHERE row_id = 1`,
+		"embedding": `INSERT OR REPLACE INTO embedding VALUES (1, x'00')`,
+		"count":     `UPDATE entry_state SET access_count = -1 WHERE row_id = 1`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "memory.db")
+			s := mustOpen(t, path, Options{}, memory.WithEntries(fixture(1), fixture(2)))
+			mustExec(t, path, change)
+			_, err := s.Get(t.Context(), fixture(1).ID)
+			if !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), path) ||
+				!strings.Contains(err.Error(), fixture(1).ID.String()) || !strings.Contains(err.Error(), "doctor") {
+				t.Errorf("Get gave %v", err)
+			}
+			if _, err := s.Get(t.Context(), fixture(2).ID); err != nil {
+				t.Errorf("of the other: %v", err)
+			}
+		})
+	}
+}
+
+func TestUnreadableArchive(t *testing.T) {
+	s, _ := openArchiving(t)
+	mustExec(t, s.path, `UPDATE archive SET entry = '{' WHERE reason = 'pruned'`)
+	mustArchive(t, s, fixture(3).ID)
+	if _, err := s.Restore(t.Context(), fixture(6).ID); !errors.Is(err, ErrCorrupt) {
+		t.Errorf("Restore of the unreadable one: %v, want ErrCorrupt", err)
+	}
+	if problems, err := s.Check(t.Context()); len(problems) != 1 || problems[0].Kind != Damage || err != nil {
+		t.Errorf("the check finds %v, %v; want the one that is damaged", problems, err)
+	}
+	if n, err := s.PurgeArchive(t.Context(), 0); n != 2 || err != nil {
+		t.Errorf("the purge took %d, %v; want both", n, err)
 	}
 }

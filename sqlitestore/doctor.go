@@ -86,12 +86,24 @@ func (d *Diagnosis) examine(ctx context.Context) error {
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case errors.Is(err, memory.ErrBusy):
+	case isNoDamage(err):
 		return err
 	case err != nil:
 		d.report(Damage, "database", err.Error(), "")
 	}
 	return nil
+}
+
+// isNoDamage reports whether a file could not be looked at for a reason that is
+// not its own, and passes or is for somebody else to see to. To restore a
+// backup would be the wrong thing to do then.
+func isNoDamage(err error) bool {
+	for _, class := range []error{memory.ErrBusy, ErrDiskFull, ErrReadOnly, ErrNewerSchema} {
+		if errors.Is(err, class) {
+			return true
+		}
+	}
+	return false
 }
 
 // longLog is the size from which on a write-ahead log is worth a notice.
@@ -127,7 +139,9 @@ func (d *Diagnosis) lookInside(ctx context.Context, t *tx) error {
 	if olderVersion(d.SQLiteVersion, oldestEngine) {
 		d.report(Damage, "SQLite", fmt.Sprintf("version %s can corrupt databases", d.SQLiteVersion), "build loopmem with "+oldestEngine+" or later")
 	}
-	if _, err := examine(ctx, t.conn, d.Path); err != nil {
+	if _, err := examine(ctx, t.conn, d.Path); isNoDamage(err) {
+		return err
+	} else if err != nil {
 		d.report(Damage, "database", err.Error(), "")
 	}
 	if err := t.get(&d.SchemaVersion, `PRAGMA user_version`); err != nil {

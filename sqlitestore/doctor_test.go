@@ -49,7 +49,6 @@ func TestDiagnose(t *testing.T) {
 			}
 		}, Notice, "the log has grown to 64 MiB"},
 		"trigger": {sqlChange(`CREATE TRIGGER x AFTER DELETE ON entry BEGIN SELECT 1; END`), Notice, "trigger x is not of loopmem"},
-		"newer":   {sqlChange(`PRAGMA user_version = 99`), Damage, "newer version"},
 		"older":   {sqlChange(`PRAGMA user_version = 0`), Notice, "version 0"},
 		"foreign": {sqlChange(`PRAGMA application_id = 7`), Damage, "another program"},
 		"text":    {func(t *testing.T, path string) { mustWrite(t, path, []byte(strings.Repeat("no database ", 999))) }, Damage, "not a database"},
@@ -91,6 +90,12 @@ func TestDiagnose(t *testing.T) {
 				}
 			}
 		})
+	}
+	newer := filepath.Join(t.TempDir(), "memory.db")
+	mustMake(t, newer, 5)
+	mustExec(t, newer, `PRAGMA user_version = 99`)
+	if _, err := Diagnose(t.Context(), newer); !errors.Is(err, ErrNewerSchema) {
+		t.Errorf("of a newer file: %v, which may not be called damage", err)
 	}
 	if _, err := Diagnose(t.Context(), filepath.Join(t.TempDir(), "missing")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("of a missing file: %v", err)

@@ -45,7 +45,7 @@ var hints = map[error]string{
 	ErrReplaced:    "open it again",
 	ErrInUse:       "end the programs that use it first",
 	ErrReadOnly:    "let this user write to the file and to its folder, or name another file",
-	ErrDiskFull:    "nothing was stored; free some space and repeat",
+	ErrDiskFull:    "nothing was changed; free some space and repeat",
 }
 
 // fileError is an error of a class, with the file and the cause.
@@ -59,6 +59,9 @@ func fileError(class error, path string, cause error) error {
 // explain translates an error of the driver or of the file system, by its
 // code, and names the file. Errors that are ours already pass unchanged.
 func explain(path string, err error) error {
+	if _, ok := errors.AsType[*unreadable](err); ok && !errors.Is(err, ErrCorrupt) {
+		return fileError(ErrCorrupt, path, err)
+	}
 	failure, ok := errors.AsType[*sqlite.Error](err)
 	if !ok {
 		return explainSystem(path, err)

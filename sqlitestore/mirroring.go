@@ -344,7 +344,7 @@ func (t *tx) eachMirrored(since int64, vectors bool, visit func(s mirror.State, 
 		c.Tags, errs[0] = decodeList(*tags)
 		c.Keywords, errs[1] = decodeList(*keywords)
 		if err := errors.Join(errs[:]...); err != nil {
-			return err
+			return cannotRead(fmt.Sprint("row ", s.RowID), err)
 		}
 		return visit(s, &c)
 	}, `

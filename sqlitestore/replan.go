@@ -148,7 +148,7 @@ func staleByLinks(p passPlan, groups []uuid.UUID, stale map[uuid.UUID]bool) {
 // planAgain plans a pass over some rows as they are now.
 func (s *Store) planAgain(t *tx, now time.Time, rowIDs []int64) (passPlan, error) {
 	if len(rowIDs) == 0 {
-		return passPlan{plan: new(memory.Plan)}, nil
+		return passPlan{plan: new(memory.Plan), aside: make(map[int64]bool)}, nil
 	}
 	rows, err := t.rowsByID(rowIDs, within(s.scope))
 	if err != nil {

@@ -95,18 +95,21 @@ func scanRow(rows *sqlx.Rows) (row, error) {
 		&vector,
 	)
 	if err != nil {
-		return row{}, err
+		return row{}, cannotRead("entry "+e.ID.String(), err)
 	}
 	now.fill(e)
 	e.Embedding = decodeVector(vector)
-	var errs [5]error
+	var errs [6]error
 	e.Tags, errs[0] = decodeList(tags)
 	e.Keywords, errs[1] = decodeList(keywords)
 	e.Attributes, errs[2] = decodeMap(attributes)
 	e.RelatedIDs, errs[3] = decodeIDs(related)
 	e.SourceIDs, errs[4] = decodeIDs(sources)
+	if len(vector)%componentSize != 0 {
+		errs[5] = fmt.Errorf("its embedding has %d bytes", len(vector))
+	}
 	if err := errors.Join(errs[:]...); err != nil {
-		return row{}, fmt.Errorf("%w: entry %s cannot be read: %w", ErrCorrupt, e.ID, err)
+		return row{}, cannotRead("entry "+e.ID.String(), err)
 	}
 	return r, nil
 }

@@ -333,16 +333,17 @@ func (s *Store) Update(ctx context.Context, id uuid.UUID, change memory.Change) 
 }
 
 // Forget implements [memory.Recaller]. What the archive has of the entry goes
-// too, also where the entry itself is gone already, and no query nor index of
-// this or another process finds anything of it again.
+// too, also where the entry itself is gone already, and so do the near
+// duplicates that were merged into it. No query nor index of this or another
+// process finds anything of it again.
 //
 // Its bytes are overwritten, and the write-ahead log is emptied, which fails as
 // long as a reader holds an old state open; the next writes then try it again.
 // Copies that SQLite has left in unused parts of pages stay until
 // [Store.Compact].
 func (s *Store) Forget(ctx context.Context, id uuid.UUID) (found bool, err error) {
-	forgotten, err := s.ForgetAll(ctx, []uuid.UUID{id})
-	return len(forgotten) > 0, err
+	live, _, err := s.forgetAll(ctx, []uuid.UUID{id})
+	return len(live) > 0, err
 }
 
 // forgetAtOnce is how many entries ForgetAll takes out with one write, so that
@@ -350,43 +351,47 @@ func (s *Store) Forget(ctx context.Context, id uuid.UUID) (found bool, err error
 const forgetAtOnce = 100
 
 // ForgetAll forgets many entries, some at a time, and returns the ids of those
-// that were there; also after an error.
+// that were there, or in the archive at least; also after an error.
 func (s *Store) ForgetAll(ctx context.Context, ids []uuid.UUID) (forgotten []uuid.UUID, err error) {
+	live, archived, err := s.forgetAll(ctx, ids)
+	return append(live, archived...), err
+}
+
+// forgetAll returns which entries were there, and which in the archive alone.
+func (s *Store) forgetAll(ctx context.Context, ids []uuid.UUID) (live, archived []uuid.UUID, err error) {
 	// One call throughout: Close must not come between the forgetting and the
 	// emptying of the log.
 	if err := s.enter(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer s.leave()
-	erased := false // anything; of the archive, too
 	defer func() {
-		if erased {
+		if len(live)+len(archived) > 0 {
 			s.emptyLog(ctx, s.options.BusyTimeout)
 		}
 	}()
 	for some := range slices.Chunk(ids, forgetAtOnce) {
-		var gone []uuid.UUID
-		archived := 0
+		var gone, old []uuid.UUID
 		err := s.pass(ctx, s.options.BusyTimeout, func(w *writeTx) error {
 			for _, id := range some {
-				found, old, err := s.forget(w, id)
-				if err != nil {
+				found, copies, err := s.forget(w, id)
+				switch {
+				case err != nil:
 					return fmt.Errorf("forget %s: %w", id, err)
-				}
-				if found {
+				case found:
 					gone = append(gone, id)
+				case copies > 0:
+					old = append(old, id)
 				}
-				archived += old
 			}
 			return nil
 		})
 		if err != nil {
-			return forgotten, err
+			return live, archived, err
 		}
-		forgotten = append(forgotten, gone...)
-		erased = erased || len(gone) > 0 || archived > 0
+		live, archived = append(live, gone...), append(archived, old...)
 	}
-	return forgotten, nil
+	return live, archived, nil
 }
 
 // forget removes one entry, and what the archive has of it, and returns whether
@@ -452,7 +457,8 @@ func (s *Store) Prune(ctx context.Context, minStrength float64, minAge time.Dura
 		}
 		var leaving []departure
 		for i := range rows {
-			if rule.Removes(&rows[i].entry, w.now) {
+			// What is damaged stays for somebody to look at; see planFor.
+			if rule.Removes(&rows[i].entry, w.now) && rows[i].damage() == 0 {
 				leaving = append(leaving, departing(&rows[i], ReasonPruned, uuid.Nil))
 			}
 		}
