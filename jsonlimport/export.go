@@ -52,18 +52,29 @@ type losses struct {
 	foreign int // entries that the form turns into others
 }
 
-// count counts the entries that are ranged over.
+// count counts the entries that are ranged over. One that no store takes is
+// damaged, and would make a file that nobody can import.
 func (l *losses) count(entries iter.Seq2[memory.Entry, error]) iter.Seq2[memory.Entry, error] {
 	return func(yield func(memory.Entry, error) bool) {
 		for entry, err := range entries {
 			if err == nil {
+				err = sound(&entry)
+			}
+			if err == nil {
 				l.add(&entry)
 			}
-			if !yield(entry, err) {
+			if !yield(entry, err) || err != nil {
 				return
 			}
 		}
 	}
+}
+
+func sound(entry *memory.Entry) error {
+	if err := entry.Validate(); err != nil {
+		return fmt.Errorf("entry %s is damaged: %w; loopmem doctor tells what else is", entry.ID, err)
+	}
+	return nil
 }
 
 func (l *losses) add(entry *memory.Entry) {

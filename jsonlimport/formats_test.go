@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"iter"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -230,6 +231,26 @@ func TestExport_oneSnapshot(t *testing.T) {
 		counting := &countingStore{Lister: store}
 		if _, err := jsonlimport.Export(t.Context(), counting, memory.Selection{}, format, io.Discard); err != nil || counting.snapshots != 1 {
 			t.Errorf("%s: %d snapshots, %v; want one", format.Name(), counting.snapshots, err)
+		}
+	}
+}
+
+// damagedStore yields an entry that no store takes.
+type damagedStore struct{ memory.Lister }
+
+func (s damagedStore) Entries(context.Context, memory.Selection) iter.Seq2[memory.Entry, error] {
+	return func(yield func(memory.Entry, error) bool) {
+		e := memory.NewEntry(memory.Fact, "damaged")
+		e.Embedding = []float32{float32(math.NaN())}
+		yield(e, nil)
+	}
+}
+
+func TestExport_damaged(t *testing.T) {
+	for _, format := range jsonlimport.Formats() {
+		_, err := jsonlimport.Export(t.Context(), damagedStore{}, memory.Selection{}, format, io.Discard)
+		if !errors.Is(err, memory.ErrInvalid) || !strings.Contains(err.Error(), "doctor") {
+			t.Errorf("%s: %v; want the damage named", format.Name(), err)
 		}
 	}
 }

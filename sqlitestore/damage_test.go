@@ -1,9 +1,11 @@
 package sqlitestore
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -148,6 +150,22 @@ func TestUnreadable(t *testing.T) {
 				t.Errorf("of the other: %v", err)
 			}
 		})
+	}
+}
+
+// TestEntriesWarn lists an entry that is damaged but can be read.
+func TestEntriesWarn(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "memory.db")
+	var log bytes.Buffer
+	s := mustOpen(t, path, Options{}, memory.WithEntries(fixture(1), fixture(2)), memory.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+	mustExec(t, path, `UPDATE entry SET summary = summary || 'x' WHERE row_id = 2`)
+	for _, err := range s.Entries(t.Context(), memory.Selection{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := log.String(); strings.Count(got, "damaged") != 1 || !strings.Contains(got, fixture(2).ID.String()) {
+		t.Errorf("the log is %q, want a warning of the second entry", got)
 	}
 }
 

@@ -72,6 +72,9 @@ func (s *Store) eachSelected(ctx context.Context, selection memory.Selection, vi
 			if !selection.Matches(&r.entry, now) {
 				return nil
 			}
+			if r.damage() != 0 { // who copies the store should know
+				s.settings.Logger.Warn("an entry is damaged; see loopmem doctor", "database", s.path, "id", r.entry.ID)
+			}
 			return visit(r)
 		}, selected, order)
 	})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -20,7 +21,8 @@ func forgetCommand(a *app) *cobra.Command {
 		Use:   "forget {ID... | filters}",
 		Short: "Remove entries for good",
 		Long: `Remove entries for good: they do not go to the archive, and what they held is
-overwritten. Entries are named by ids or chosen by filters; with filters, you
+overwritten; near duplicates that consolidation has merged into them go as well.
+Entries, also archived ones, are named by ids or chosen by filters; with filters, you
 are asked first if there is a terminal to ask on. The database is compacted after
 that, so that no byte of them is left in its files.`,
 		Example: `  loopmem forget 1f3a9c 77e0b2
@@ -124,15 +126,11 @@ func (a *app) forgetAll(ctx context.Context, store memory.Backend, ids []uuid.UU
 func choose(ctx context.Context, store memory.Backend, filter memory.Filter, ids []string) ([]memory.Entry, error) {
 	var chosen []memory.Entry
 	for _, text := range ids {
-		id, err := store.Resolve(ctx, text)
+		entry, err := named(ctx, store, text)
 		if err != nil {
 			return nil, err
 		}
-		record, err := store.Get(ctx, id)
-		if err != nil {
-			return nil, err
-		}
-		chosen = append(chosen, record.Entry)
+		chosen = append(chosen, entry)
 	}
 	if len(ids) > 0 {
 		return chosen, nil
@@ -144,4 +142,26 @@ func choose(ctx context.Context, store memory.Backend, filter memory.Filter, ids
 		chosen = append(chosen, entry)
 	}
 	return chosen, nil
+}
+
+// named returns the entry that a text names, if need be from the archive.
+func named(ctx context.Context, store memory.Backend, text string) (memory.Entry, error) {
+	id, err := store.Resolve(ctx, text)
+	if err == nil {
+		record, err := store.Get(ctx, id)
+		return record.Entry, err
+	}
+	database, ok := store.(*sqlitestore.Store)
+	if !ok || !errors.Is(err, memory.ErrNotFound) {
+		return memory.Entry{}, err
+	}
+	archived, failed := database.Archive(ctx)
+	if failed != nil {
+		return memory.Entry{}, failed
+	}
+	if id, failed = resolveArchived(archived, text); failed != nil {
+		return memory.Entry{}, err
+	}
+	latest := slices.IndexFunc(archived, func(a sqlitestore.Archived) bool { return a.Entry.ID == id })
+	return archived[latest].Entry, nil
 }

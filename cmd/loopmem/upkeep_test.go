@@ -126,6 +126,35 @@ func TestForgetAndCompactLeaveNothing(t *testing.T) {
 	}
 }
 
+// What was merged into an entry, or pruned, is forgotten with it or by its id.
+func TestForgetWhatIsArchived(t *testing.T) {
+	w := newWorld(t)
+	w.add("the code word is geheimnisvoll")
+	w.add("the code word is geheimnisvoll")
+	w.must("consolidate")
+	left := w.object("list", "--json")["id"].(string)
+	w.must("forget", left)
+	const faded = `{"id":"11111111-1111-4111-8111-111111111111","category":"fact","memory":"geheimnisvoll long ago","tags":[],` +
+		`"created_at":{"secs_since_epoch":1600000000,"nanos_since_epoch":0},"relevance":1.0,"access_count":0,"validated":false}` + "\n"
+	old := filepath.Join(t.TempDir(), "old.jsonl")
+	if err := os.WriteFile(old, []byte(faded), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.must("import", old)
+	w.must("consolidate")
+	if did := w.object("forget", "11111111"); did["forgotten"] != 1.0 {
+		t.Errorf("forgot %v of the archive", did)
+	}
+	for _, entry := range must(os.ReadDir(w.folder)) {
+		if strings.Contains(w.read(entry.Name()), "geheimnisvoll") {
+			t.Errorf("%s still has it", entry.Name())
+		}
+	}
+	if o := w.run("forget", "11111111"); o.status != exitError || !strings.Contains(o.errors, "not found") {
+		t.Errorf("forgot again: %+v", o)
+	}
+}
+
 func must[T any](value T, err error) T {
 	if err != nil {
 		panic(err)
