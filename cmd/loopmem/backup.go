@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -66,12 +68,15 @@ still in the log beside it.`,
 		Args:    arguments(cobra.ExactArgs(1), "takes the file to make"),
 		PreRunE: a.whole,
 		RunE: a.withStore(changing, databasesOnly(func(cmd *cobra.Command, store *sqlitestore.Store, args []string) error {
+			if err := a.refuseOwnFile(args[0], "name another file to copy to"); err != nil {
+				return err
+			}
 			progress := a.progress(quiet)
 			options.Progress = copying(progress)
 			err := store.Backup(cmd.Context(), args[0], options)
 			progress.finish()
 			if err != nil {
-				return err
+				return adviseBackup(args[0], err)
 			}
 			info, err := os.Stat(args[0])
 			if err != nil {
@@ -86,6 +91,23 @@ still in the log beside it.`,
 	cmd.Flags().BoolVar(&options.Overwrite, "overwrite", false, "replace DEST if it exists")
 	cmd.Flags().BoolVarP(&quiet, "quiet", "q", false, "show no progress")
 	return cmd
+}
+
+// adviseBackup says what to do about a place where no backup can be made.
+func adviseBackup(dest string, err error) error {
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return &advisedError{err, "(--overwrite replaces it)"}
+	case errors.Is(err, fs.ErrNotExist) && !isFolder(filepath.Dir(dest)):
+		return fmt.Errorf("%s cannot be made, since its folder does not exist; make that first", dest)
+	default:
+		return err
+	}
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }
 
 func restoreCommand(a *app) *cobra.Command {

@@ -25,7 +25,7 @@ func exportCommand(a *app) *cobra.Command {
 		Long: `Write entries as JSONL, in the order in which they came, to a file or, without
 FILE or with -, to standard output. It is one snapshot of the store, whatever
 others write meanwhile. The file appears when it is complete, with mode 0600,
-and takes the place of one that is there.`,
+and takes the place of one that is there, unless that is a database.`,
 		Example: `  loopmem export backup.jsonl
   loopmem export --agent-prefix tg:123: | gzip > tg123.jsonl.gz
   loopmem export --format graph memory.jsonl`,
@@ -41,6 +41,9 @@ and takes the place of one that is there.`,
 			}
 			path := args[0]
 			if err := a.refuseOwnFile(path, "name another file to export to"); err != nil {
+				return err
+			}
+			if err := refuseDatabase(path); err != nil {
 				return err
 			}
 			report, err := toFile(cmd.Context(), path, write)
@@ -63,21 +66,6 @@ func (a *app) warn(warnings []string) {
 	for _, w := range warnings {
 		a.complain(fmt.Errorf("warning: %s", w))
 	}
-}
-
-// refuseOwnFile keeps a store from being exported over itself, or imported
-// into itself.
-func (a *app) refuseOwnFile(path, advice string) error {
-	own, _, err := a.databasePath()
-	if err != nil {
-		return err
-	}
-	database, errOwn := os.Stat(own)
-	other, errOther := os.Stat(path)
-	if errOwn == nil && errOther == nil && os.SameFile(database, other) {
-		return fmt.Errorf("%s is the database itself; %s", path, advice)
-	}
-	return nil
 }
 
 type exporting func(io.Writer) (jsonlimport.ExportReport, error)
