@@ -132,15 +132,17 @@ func parseImportance(text string) (uint8, error) {
 	return uint8(n), nil
 }
 
-// period is the value of a flag that says how long.
+// period is the value of a flag that says how long to wait. It is never 0,
+// which the options behind such flags take for their defaults.
 type period time.Duration
 
 func (p *period) Set(text string) error {
 	value, err := parseAge(text)
-	if err == nil {
-		*p = period(value)
+	if err != nil || value == 0 {
+		return fmt.Errorf("use a duration above 0, such as 3s or 1m")
 	}
-	return err
+	*p = period(value)
+	return nil
 }
 
 func (p *period) String() string { return time.Duration(*p).String() }

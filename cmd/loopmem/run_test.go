@@ -181,6 +181,8 @@ func TestRunRefusesCallsThatMakeNoSense(t *testing.T) {
 		"prune to strength of 7": {"prune", "--min-strength", "7"},
 		"negative age":           {"prune", "--min-age=-3h"},
 		"negative wait":          {"stats", "--busy-timeout=-3s"},
+		"no wait at all":         {"stats", "--busy-timeout", "0"},
+		"no wait for embeddings": {"embed", "--embed-timeout", "0"},
 		"survival of nothing":    {"stats", "--synchronous", "off"},
 		"negative dimensions":    {"embed", "--embed-dimensions", "-1"},
 		"unknown type":           {"add", "x", "--type", "vague"},
