@@ -42,12 +42,17 @@ func (s *Server) bringGraph(ctx context.Context, store memory.Backend) error {
 		return err
 	}
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		s.log.Warn("there is no graph to bring: the file does not exist", "file", path)
 		return nil // a graph that begins empty
 	}
 	graph := gathered{writer: s.writer()}
 	inputs := []jsonlimport.Input{{Name: path}}
-	if _, err := jsonlimport.Import(ctx, &graph, inputs, jsonlimport.Options{Format: jsonlimport.Graph{}}); err != nil {
+	report, err := jsonlimport.Import(ctx, &graph, inputs, jsonlimport.Options{Format: jsonlimport.Graph{}})
+	if err != nil {
 		return err
+	}
+	for _, warning := range report.Warnings {
+		s.log.Warn("brought a graph with a fault", "fault", warning.String())
 	}
 	for {
 		fresh, err := graph.missingIn(ctx, store)

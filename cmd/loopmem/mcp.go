@@ -48,10 +48,8 @@ neither leave nor come in.`,
   loopmem mcp --tools graph --graph-file memory.jsonl`,
 		Args: arguments(cobra.NoArgs, "takes its settings as flags"),
 		PreRunE: func(cmd *cobra.Command, _ []string) error {
-			for _, name := range []string{"namespace", "clearance"} {
-				if cmd.Flags().Changed(name) {
-					return usage(cmd, "--%s is for other commands; mcp has --agent and --max-confidentiality", name)
-				}
+			if err := refuseScope(cmd); err != nil {
+				return err
 			}
 			if cmd.Flags().Changed("share") {
 				if !(&memory.Scope{Namespace: share}).Contains(options.Agent, memory.Public) {
@@ -62,6 +60,9 @@ neither leave nor come in.`,
 			if options.GraphFile != "" && !options.Graph {
 				return usage(cmd, "--graph-file is for --tools graph; loopmem import brings a file to the other tools")
 			}
+			if options.ReadOnly && options.ConsolidateEvery > 0 {
+				return usage(cmd, "a server with --read-only does not consolidate; leave out --consolidate-every")
+			}
 			return nil
 		},
 		RunE: a.action(func(cmd *cobra.Command, _ []string) error {
@@ -70,7 +71,7 @@ neither leave nor come in.`,
 				return err
 			}
 			options.Logger = a.logger()
-			options.GraphFile = cmp.Or(options.GraphFile, a.getenv("MEMORY_FILE_PATH"))
+			options.GraphFile = expandHome(cmp.Or(options.GraphFile, a.getenv("MEMORY_FILE_PATH")), a.getenv)
 			if info, ok := debug.ReadBuildInfo(); ok {
 				options.Version = info.Main.Version
 			}
@@ -93,11 +94,23 @@ neither leave nor come in.`,
 	flags.Func("max-confidentiality", "entries above this `LEVEL` neither leave nor come in (default confidential)",
 		into(&options.MaxConfidentiality, memory.ParseConfidentiality))
 	flags.BoolVar(&options.ReadOnly, "read-only", false, "offer no tool that changes anything")
-	flags.DurationVar(&options.ConsolidateEvery, "consolidate-every", 0, "consolidate that often, once for all servers on the file; 0: never")
+	flags.Func("consolidate-every", "consolidate that often, such as `24h` or 7d, once for all servers on the file; 0: never (default 0)",
+		intoValue(&options.ConsolidateEvery, parseAge))
 	flags.Func("cache", "use up to this `SIZE` of memory to answer fast, such as 256MiB; 0: none (default 64MiB, enough for 200,000 entries)",
 		intoValue(&a.mirrorBytes, parseCache))
 	cmd.AddCommand(mcpInstallCommand(a))
 	return cmd
+}
+
+// refuseScope points to the flags of mcp for what others do by means of the
+// common ones.
+func refuseScope(cmd *cobra.Command) error {
+	for _, name := range []string{"namespace", "clearance"} {
+		if cmd.Flags().Changed(name) {
+			return usage(cmd, "--%s is for other commands; loopmem mcp has --agent and --max-confidentiality", name)
+		}
+	}
+	return nil
 }
 
 // parseCache reads the size of a cache as [sqlitestore.Options] want it.

@@ -9,8 +9,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/loopmem/loopmem/internal/atomicfile"
 	"github.com/loopmem/loopmem/internal/mcpclients"
@@ -32,7 +34,8 @@ func mcpInstallCommand(a *app) *cobra.Command {
 		Long: `Print what to add to the configuration of a client, or with --write add it:
 everything else in the file stays as it is, and the file as it was is kept beside
 it, with ` + backupSuffix + ` behind its name. What stands after -- becomes flags of
-loopmem mcp. Without --client, tell which clients have it already.
+loopmem mcp, as do --db, --synchronous and --busy-timeout; the paths of files are
+made absolute. Without --client, tell which clients have it already.
 
 Clients: claude-code, claude-desktop, codex, cursor, vscode.`,
 		Example: `  loopmem mcp install
@@ -60,37 +63,85 @@ Clients: claude-code, claude-desktop, codex, cursor, vscode.`,
 
 // mcpServer is what clients are to start: this program, with the flags given,
 // on the database that it would use itself.
-func (a *app) mcpServer(cmd *cobra.Command, flags []string) (mcpclients.Server, error) {
-	server := mcpclients.Server{Name: mcpServerName, Args: []string{"mcp"}}
-	trial := newApp(a.in, a.stdout, a.err, a.getenv)
-	probe := mcpCommand(trial)
-	trial.commonFlags(probe.Flags())
-	if err := probe.ParseFlags(flags); err != nil {
-		return server, usage(cmd, "loopmem mcp: %w", err)
-	}
-	if probe.Flags().Changed("db") {
-		return server, usage(cmd, "give --db before the --, so that its path is made absolute")
-	}
-	if rest := probe.Flags().Args(); len(rest) > 0 {
-		return server, usage(cmd, "loopmem mcp takes no argument such as %s", rest[0])
-	}
-	if err := probe.PreRunE(probe, nil); err != nil {
+func (a *app) mcpServer(cmd *cobra.Command, flags []string) (server mcpclients.Server, err error) {
+	if err := refuseScope(cmd); err != nil {
 		return server, err
 	}
-	path, isDefault, err := a.databasePath()
+	own, err := a.ownFlags(cmd)
 	if err != nil {
 		return server, err
+	}
+	passed, err := a.passedFlags(cmd, flags)
+	if err != nil {
+		return server, err
+	}
+	command, err := programPath()
+	return mcpclients.Server{
+		Name: mcpServerName, Command: command,
+		Args: slices.Concat([]string{"mcp"}, own, passed),
+	}, err
+}
+
+// ownFlags are those of install that go for the server as well.
+func (a *app) ownFlags(cmd *cobra.Command) (flags []string, err error) {
+	path, isDefault, err := a.databasePath()
+	if err != nil {
+		return nil, err
 	}
 	if !isDefault {
 		// Clients start servers in other folders and environments than this.
 		if path, err = filepath.Abs(path); err != nil {
-			return server, err
+			return nil, err
 		}
-		server.Args = append(server.Args, "--db", path)
+		flags = append(flags, "--db", path)
 	}
-	server.Args = append(server.Args, flags...)
-	server.Command, err = programPath()
-	return server, err
+	if cmd.Flags().Changed("synchronous") {
+		flags = append(flags, "--synchronous", a.synchronous.String())
+	}
+	if cmd.Flags().Changed("busy-timeout") {
+		flags = append(flags, "--busy-timeout", a.wait.String())
+	}
+	return flags, nil
+}
+
+// passedFlags are those that stand behind --, once they are found to be such
+// that the server takes.
+func (a *app) passedFlags(cmd *cobra.Command, flags []string) (passed []string, err error) {
+	trial := newApp(a.in, a.stdout, a.err, a.getenv)
+	probe := mcpCommand(trial)
+	trial.commonFlags(probe.Flags())
+	err = probe.Flags().ParseAll(flags, func(flag *pflag.Flag, value string) error {
+		if flag.Name == "graph-file" && value != "" {
+			var err error
+			if value, err = filepath.Abs(expandHome(value, a.getenv)); err != nil {
+				return err
+			}
+		}
+		passed = append(passed, written(flag, value)...)
+		return probe.Flags().Set(flag.Name, value)
+	})
+	if err != nil {
+		return nil, usage(cmd, "loopmem mcp: %w", err)
+	}
+	if probe.Flags().Changed("db") {
+		return nil, usage(cmd, "give --db before the --, so that its path is made absolute")
+	}
+	if rest := probe.Flags().Args(); len(rest) > 0 {
+		return nil, usage(cmd, "loopmem mcp takes no argument such as %s", rest[0])
+	}
+	return passed, probe.PreRunE(probe, nil)
+}
+
+// written is a flag as it is written in a command.
+func written(flag *pflag.Flag, value string) []string {
+	switch flag.NoOptDefVal {
+	case "":
+		return []string{"--" + flag.Name, value}
+	case value:
+		return []string{"--" + flag.Name}
+	default:
+		return []string{"--" + flag.Name + "=" + value}
+	}
 }
 
 // programPath returns the path of this program. The one by which it is found

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/pelletier/go-toml/v2"
 )
 
 // withHome gives the world a home directory.
@@ -139,6 +141,37 @@ func TestMCPInstall_works(t *testing.T) {
 	}
 }
 
+// What is said before and behind -- reaches the server, with paths that mean
+// the same in the folder that it starts in.
+func TestMCPInstall_passesFlagsOn(t *testing.T) {
+	w := newWorld(t).withHome()
+	t.Chdir(w.folder)
+	answer := w.must("--synchronous", "full", "--busy-timeout", "3s", "--db", "x.db", "mcp", "install", "--client", "codex", "--json",
+		"--", "--tools=graph", "--graph-file", "memory.jsonl", "--read-only")
+	added := decode[map[string]any](t, answer)["add"].(string)
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file struct {
+		Servers map[string]struct{ Args []string } `toml:"mcp_servers"`
+	}
+	if err := toml.Unmarshal([]byte(added), &file); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"mcp", "--db", filepath.Join(here, "x.db"), "--synchronous", "full", "--busy-timeout", "3s",
+		"--tools", "graph", "--graph-file", filepath.Join(here, "memory.jsonl"), "--read-only",
+	}
+	if got := file.Servers["loopmem"].Args; !slices.Equal(got, want) {
+		t.Errorf("it starts with\n%q, want\n%q", got, want)
+	}
+	home := w.must("mcp", "install", "--client", "cursor", "--", "--tools", "graph", "--graph-file=~/memory.jsonl")
+	if want := filepath.Join(w.folder, "memory.jsonl"); !strings.Contains(home, want) && runtime.GOOS != "windows" {
+		t.Errorf("~ is not %s:\n%s", want, home)
+	}
+}
+
 func TestMCPInstall_usage(t *testing.T) {
 	w := newWorld(t).withHome()
 	for _, args := range [][]string{
@@ -148,6 +181,8 @@ func TestMCPInstall_usage(t *testing.T) {
 		{"--client", "codex", "--", "extra"},
 		{"--client", "codex", "--", "--db", "elsewhere.db"},
 		{"--client", "codex", "--", "--agent", "a", "--share", "b"},
+		{"--client", "codex", "--namespace", "a"},
+		{"--client", "codex", "--clearance", "internal"},
 	} {
 		if o := w.run(append([]string{"mcp", "install"}, args...)...); o.status == exitOK || o.out != "" {
 			t.Errorf("%q: %+v; want an error", args, o)

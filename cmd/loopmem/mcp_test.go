@@ -209,6 +209,37 @@ func TestMCP_serversShareAGraph(t *testing.T) {
 	}
 }
 
+// The official server makes its file on the first write, so that one may be
+// missing; but who has misspelt it should be told.
+func TestMCP_tellsWhatBecomesOfTheGraphFile(t *testing.T) {
+	const whole = `{"type":"entity","name":"old","entityType":"test","observations":["was there"]}` + "\n"
+	for content, want := range map[string]string{
+		"":                           "does not exist",
+		whole + `{"type":"entity","`: "torn last line",
+	} {
+		w := newWorld(t)
+		t.Setenv("HOME", w.folder)
+		if content != "" {
+			w.write("memory.jsonl", content)
+		}
+		cmd := w.mcpProcess("--tools", "graph", "--graph-file=~/memory.jsonl")
+		var errs strings.Builder
+		cmd.Stderr = &errs
+		c, err := startMCP(t, cmd)
+		if err != nil {
+			t.Fatal(err)
+		}
+		result, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: "read_graph", Arguments: map[string]any{}})
+		if err != nil || result.IsError {
+			t.Errorf("%v, %+v", err, result)
+		}
+		c.end()
+		if !strings.Contains(errs.String(), want) || !strings.Contains(errs.String(), w.path("memory.jsonl")) {
+			t.Errorf("after %q it says %q, want %q", content, errs.String(), want)
+		}
+	}
+}
+
 func TestMCP_startsWhileTheFileIsBusy(t *testing.T) {
 	w := newWorld(t)
 	w.add("there")
@@ -355,6 +386,8 @@ func TestMCP_usage(t *testing.T) {
 		{"mcp", "--cache", "plenty"},
 		{"mcp", "--cache", "-1MiB"},
 		{"mcp", "--graph-file", "memory.jsonl"},
+		{"mcp", "--consolidate-every", "-1h"},
+		{"mcp", "--read-only", "--consolidate-every", "1s"},
 	} {
 		if o := w.run(args...); o.status == exitOK || o.out != "" || o.errors == "" {
 			t.Errorf("%q: status %d, output %q, errors %q; want an error", args, o.status, o.out, o.errors)
