@@ -22,7 +22,8 @@ import (
 // mcpServerName is what clients call this server.
 const mcpServerName = "loopmem"
 
-// backupSuffix is behind the name of what a file was before it was edited.
+// backupSuffix is behind the name of what a file was before it was edited; a
+// number follows where there is an earlier one.
 const backupSuffix = ".before-loopmem"
 
 func mcpInstallCommand(a *app) *cobra.Command {
@@ -33,7 +34,8 @@ func mcpInstallCommand(a *app) *cobra.Command {
 		Short: "Tell a client to start this server",
 		Long: `Print what to add to the configuration of a client, or with --write add it:
 everything else in the file stays as it is, and the file as it was is kept beside
-it, with ` + backupSuffix + ` behind its name. What stands after -- becomes flags of
+it, with ` + backupSuffix + ` behind its name. Where the client has the server
+already, only its command and arguments are replaced. What stands after -- becomes flags of
 loopmem mcp, as do --db, --synchronous and --busy-timeout; the paths of files are
 made absolute. Without --client, tell which clients have it already.
 
@@ -169,7 +171,10 @@ type installation struct {
 	File    string `json:"file"`
 	Add     string `json:"add"` // what the file is to have
 	Written bool   `json:"written"`
-	Backup  string `json:"backup,omitempty"`
+	// Replaced tells that the client had the server already, with another
+	// command.
+	Replaced bool   `json:"replaced"`
+	Backup   string `json:"backup,omitempty"`
 }
 
 func (a *app) installMCP(client mcpclients.Client, server mcpclients.Server, write bool) error {
@@ -196,15 +201,26 @@ func (a *app) installMCP(client mcpclients.Client, server mcpclients.Server, wri
 	if bytes.Equal(content, edited) {
 		return a.answer(did, "%s has it already, in %s", client.Title, visible(file))
 	}
+	if did.Replaced, err = client.Has(content, server.Name); err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
 	if did.Backup, err = replaceFile(file, content, edited); err != nil {
 		return err
 	}
 	did.Written = true
-	text := "%s will start loopmem when it starts again; added to %s"
-	if did.Backup != "" {
-		text += ", which before is " + visible(did.Backup)
+	return a.answer(did, "%s will start loopmem when it starts again; %s", client.Title, did.change())
+}
+
+// change tells what has become of the file.
+func (i *installation) change() string {
+	text := "added to " + visible(i.File)
+	if i.Replaced {
+		text = "its command was replaced in " + visible(i.File)
 	}
-	return a.answer(did, text, client.Title, visible(file))
+	if i.Backup != "" {
+		text += "; the file as it was is " + visible(i.Backup)
+	}
+	return text
 }
 
 // replaceFile gives a file, or the one that a link leads to, a new content in
@@ -220,14 +236,31 @@ func replaceFile(path string, was, is []byte) (backup string, err error) {
 	if err != nil {
 		return "", writeFile(path, is)
 	}
-	backup = path + backupSuffix
-	if err := writeFile(backup, was); err != nil {
+	if backup, err = keepCopy(path, was); err != nil {
 		return "", err
 	}
 	if err := writeFile(path, is); err != nil {
 		return "", err
 	}
 	return backup, os.Chmod(path, info.Mode().Perm())
+}
+
+// keepCopy writes what a file holds beside it, under a name that nothing has:
+// an earlier copy may be the only one of what a user wrote by hand.
+func keepCopy(path string, content []byte) (name string, err error) {
+	name = path + backupSuffix
+	for n := 2; ; n++ {
+		file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if errors.Is(err, fs.ErrExist) {
+			name = fmt.Sprintf("%s%s-%d", path, backupSuffix, n)
+			continue
+		}
+		if err != nil {
+			return "", err
+		}
+		_, err = file.Write(content)
+		return name, errors.Join(err, file.Sync(), file.Close())
+	}
 }
 
 func writeFile(path string, content []byte) error {

@@ -66,6 +66,16 @@ func TestMCPInstall_keepsTheRest(t *testing.T) {
 	if did := w.object("mcp", "install", "--client", "cursor", "--write"); did["written"] != false {
 		t.Errorf("the same again: %v", did)
 	}
+	again := w.must("mcp", "install", "--client", "cursor", "--write", "--", "--read-only")
+	if want := backupSuffix + "-2"; !strings.Contains(again, "replaced") || !strings.Contains(again, want) {
+		t.Errorf("with other flags it says %q, want a backup with %s", again, want)
+	}
+	if got := w.read(filepath.Join(".cursor", "mcp.json"+backupSuffix)); got != before {
+		t.Errorf("afterwards the first backup has %q", got)
+	}
+	if got := w.read(filepath.Join(".cursor", "mcp.json"+backupSuffix+"-2")); got != after {
+		t.Errorf("the second backup has %q", got)
+	}
 	w.write(filepath.Join(".cursor", "mcp.json"), "no JSON")
 	if o := w.run("mcp", "install", "--client", "cursor", "--write"); o.status != exitError || !strings.Contains(o.errors, file) {
 		t.Errorf("a file that is no JSON: %+v", o)

@@ -32,12 +32,18 @@ func (f jsonFile) edit(content []byte, server Server) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	setMember(list, 2, server.Name, entry)
+	if existing, ok := memberObject(list, server.Name); ok {
+		for _, m := range entry.Members {
+			setMember(existing, 3, m.Name.Value.(hujson.Literal).String(), m.Value.Value)
+		}
+	} else {
+		setMember(list, 2, server.Name, entry)
+	}
 	return root.Pack(), nil
 }
 
 // entry returns what the file says about a server.
-func (f jsonFile) entry(server Server) (hujson.ValueTrimmed, error) {
+func (f jsonFile) entry(server Server) (*hujson.Object, error) {
 	var entry struct {
 		Type    string   `json:"type,omitempty"`
 		Command string   `json:"command"`
@@ -54,8 +60,8 @@ func (f jsonFile) entry(server Server) (hujson.ValueTrimmed, error) {
 	if err := encoder.Encode(entry); err != nil {
 		return nil, err
 	}
-	value, err := hujson.Parse(text.Bytes())
-	return value.Value, err
+	_, object, err := parseObject(text.Bytes())
+	return object, err
 }
 
 func (f jsonFile) has(content []byte, name string) (bool, error) {
@@ -69,7 +75,7 @@ func (f jsonFile) has(content []byte, name string) (bool, error) {
 
 // servers returns the object of the servers, which has to be there.
 func (f jsonFile) servers(object *hujson.Object) (*hujson.Object, error) {
-	list, ok := member(object, f.name).Value.(*hujson.Object)
+	list, ok := memberObject(object, f.name)
 	if !ok {
 		return nil, fmt.Errorf("%s in it is no object", f.name)
 	}
@@ -99,6 +105,16 @@ func member(object *hujson.Object, name string) *hujson.Value {
 		}
 	}
 	return nil
+}
+
+// memberObject returns the value of a member, if that is an object.
+func memberObject(object *hujson.Object, name string) (*hujson.Object, bool) {
+	value := member(object, name)
+	if value == nil {
+		return nil, false
+	}
+	found, ok := value.Value.(*hujson.Object)
+	return found, ok
 }
 
 // setMember gives a member a value; a new one gets a line of its own at the

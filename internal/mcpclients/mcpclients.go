@@ -3,9 +3,11 @@
 package mcpclients
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -27,8 +29,9 @@ type Client struct {
 
 // format is the form that a file has.
 type format interface {
-	// edit returns the content with the server in it, in place of one of that
-	// name. Everything else stays as it is. No content is an empty file.
+	// edit returns the content with the server in it. One of that name gets
+	// another command and keeps what else is said about it, and everything
+	// else stays as it is. No content is an empty file.
 	edit(content []byte, server Server) ([]byte, error)
 	// has reports whether the content has a server of that name. The error
 	// means that the content has another form.
@@ -68,15 +71,31 @@ func (c *Client) File(system string, getenv func(string) string) (string, error)
 	return filepath.Join(folder, c.file), nil
 }
 
-// Add returns the content of a list with the server in it, in place of one of
-// that name. Everything else stays as it is, comments included.
+// Add returns the content of a list with the server in it. One that has the
+// name already gets the command and the arguments, and keeps what its user has
+// set besides. Everything else stays as it is, comments included.
 func (c *Client) Add(content []byte, server Server) ([]byte, error) {
-	return c.format.edit(content, server)
+	mark, content := cutMark(content)
+	edited, err := c.format.edit(content, server)
+	if err != nil {
+		return nil, err
+	}
+	return slices.Concat(mark, edited), nil
 }
 
 // Has reports whether a list names such a server. The error means that the
 // list cannot be understood.
-func (c *Client) Has(content []byte, name string) (bool, error) { return c.format.has(content, name) }
+func (c *Client) Has(content []byte, name string) (bool, error) {
+	_, content = cutMark(content)
+	return c.format.has(content, name)
+}
+
+// cutMark parts the byte order mark, which some editors on Windows write, from
+// the content.
+func cutMark(content []byte) (mark, rest []byte) {
+	rest = bytes.TrimPrefix(content, []byte("\ufeff"))
+	return content[:len(content)-len(rest)], rest
+}
 
 // home is a folder in the home directory.
 func home(names ...string) func(string, func(string) string) string {

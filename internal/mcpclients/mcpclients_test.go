@@ -28,7 +28,9 @@ func TestJSON(t *testing.T) {
 		"empty object":    {"{}", "{\n  \"mcpServers\": {\n    \"loopmem\": ENTRY\n  }\n}"},
 		"other settings":  {"{\n  \"b\": 1.0,\n  \"a\": [ 1,2 ]\n}\n", "{\n  \"b\": 1.0,\n  \"a\": [ 1,2 ],\n  \"mcpServers\": {\n    \"loopmem\": ENTRY\n  }\n}\n"},
 		"other servers":   {"{\n  \"mcpServers\": {\n    \"x\": {\"command\":\"y\"}\n  }\n}", "{\n  \"mcpServers\": {\n    \"x\": {\"command\":\"y\"},\n    \"loopmem\": ENTRY\n  }\n}"},
-		"replaced":        {"{\"mcpServers\": {\"loopmem\": {\"command\": \"old\"}, \"x\": 1}}", "{\"mcpServers\": {\"loopmem\": ENTRY, \"x\": 1}}"},
+		"replaced":        {"{\"mcpServers\": {\"loopmem\": {\n      \"command\": \"old\"\n    }, \"x\": 1}}", "{\"mcpServers\": {\"loopmem\": ENTRY, \"x\": 1}}"},
+		"no object":       {"{\"mcpServers\": {\"loopmem\": 7}}", "{\"mcpServers\": {\"loopmem\": ENTRY}}"},
+		"byte order mark": {"\ufeff{}", "\ufeff{\n  \"mcpServers\": {\n    \"loopmem\": ENTRY\n  }\n}"},
 		"comments":        {"// first\n{\n  \"a\": 1 // one\n}\n", "// first\n{\n  \"a\": 1, // one\n  \"mcpServers\": {\n    \"loopmem\": ENTRY\n  }\n}\n"},
 		"trailing commas": {"{\n  \"a\": 1, // one\n}\n", "{\n  \"a\": 1, // one\n  \"mcpServers\": {\n    \"loopmem\": ENTRY\n  },\n}\n"},
 		"only a comment":  {"{\n  // nothing yet\n}\n", "{\n  // nothing yet\n  \"mcpServers\": {\n    \"loopmem\": ENTRY\n  }\n}\n"},
@@ -54,6 +56,27 @@ func TestJSON(t *testing.T) {
 		if got, err := cursor.Add([]byte(content), server); err == nil {
 			t.Errorf("%q became %q, want an error", content, got)
 		}
+	}
+}
+
+// What a user has set for the server outlives the next install.
+func TestJSON_keepsWhatElseTheServerHas(t *testing.T) {
+	code, err := Parse("vscode")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const before = `{"servers": {"loopmem": {"args": ["old"], /* mine */ "env": {"A": "b"}, "disabled": true}}}`
+	got, err := code.Add([]byte(before), Server{Name: "loopmem", Command: "new", Args: []string{"mcp"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`/* mine */ "env": {"A": "b"}, "disabled": true`, `"command": "new"`, `"type": "stdio"`} {
+		if !strings.Contains(string(got), want) {
+			t.Errorf("%s is missing:\n%s", want, got)
+		}
+	}
+	if strings.Contains(string(got), "old") {
+		t.Errorf("the old arguments are there:\n%s", got)
 	}
 }
 
@@ -90,8 +113,14 @@ func TestTOML(t *testing.T) {
 	for name, test := range map[string]struct{ content, want string }{
 		"other settings": {"model = \"x\" # best\n\n[a]\nb = 1\n", "model = \"x\" # best\n\n[a]\nb = 1\n\nTABLE"},
 		"no line break":  {"a = 1", "a = 1\n\nTABLE"},
-		"replaced":       {"a = 1\n[mcp_servers.loopmem] # old\ncommand = \"old\"\n\n[mcp_servers.x]\ncommand = \"y\"\n", "a = 1\nTABLE\n[mcp_servers.x]\ncommand = \"y\"\n"},
+		"replaced":       {"a = 1\n[mcp_servers.loopmem]\ncommand = \"old\"\n\n[mcp_servers.x]\ncommand = \"y\"\n", "a = 1\nTABLE\n[mcp_servers.x]\ncommand = \"y\"\n"},
 		"replaced, last": {"[mcp_servers.loopmem]\ncommand = \"old\"\n", "TABLE"},
+		"nothing in it":  {"[mcp_servers.loopmem]", "TABLE"},
+		"more in it": {
+			"[mcp_servers.loopmem]\nargs = [\n  \"old\", # ]\n]\n# mine\nstartup_timeout_sec = 20\n\n[mcp_servers.loopmem.env]\nA = \"b\"\n",
+			"TABLE# mine\nstartup_timeout_sec = 20\n\n[mcp_servers.loopmem.env]\nA = \"b\"\n",
+		},
+		"byte order mark": {"\ufeffa = 1\n", "\ufeffa = 1\n\nTABLE"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := codex.Add([]byte(test.content), server)

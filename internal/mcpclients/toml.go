@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
@@ -11,9 +12,9 @@ import (
 
 // tomlFile is a TOML file with a table for each server below one table.
 //
-// There is no editor for TOML that keeps comments, so the lines of the table
-// are replaced as text, and the result is read to see that it says what it
-// said before and the server.
+// There is no editor for TOML that keeps comments, so lines of the table are
+// replaced as text, and the result is read to see that it says what it said
+// before and the server.
 type tomlFile struct{ name string }
 
 func (f tomlFile) edit(content []byte, server Server) ([]byte, error) {
@@ -23,38 +24,58 @@ func (f tomlFile) edit(content []byte, server Server) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	edited := replaceTable(string(content), header, header+"\n"+string(entry))
+	edited := setTable(string(content), header, string(entry))
 	if err := f.verify(string(content), edited, server); err != nil {
 		return nil, fmt.Errorf("%w; add this by hand:\n\n%s\n%s", err, header, entry)
 	}
 	return []byte(edited), nil
 }
 
-// replaceTable puts the text in the place of the table with that header, up to
-// the next one, or at the end.
-func replaceTable(content, header, text string) string {
-	var before, after strings.Builder
-	place := &before
-	found := false
+// setTable puts the entry into the table with that header, in the place of
+// what it said about the same keys, or into a new one at the end.
+func setTable(content, header, entry string) string {
+	before, table, after := cutTable(content, header)
+	if table == "" {
+		if strings.TrimSpace(before) != "" {
+			before = strings.TrimRight(before, "\n") + "\n\n"
+		}
+		table = header
+	}
+	first, rest, _ := strings.Cut(table, "\n")
+	return before + first + "\n" + entry + withoutKeys(rest, "command", "args") + after
+}
+
+// cutTable cuts out the table with that header, up to the next one.
+func cutTable(content, header string) (before, table, after string) {
+	part := &before
 	for line := range strings.Lines(content) {
 		switch trimmed := strings.TrimSpace(line); {
 		case trimmed == header || strings.HasPrefix(trimmed, header+" ") || strings.HasPrefix(trimmed, header+"#"):
-			found, place = true, nil
-		case place == nil && strings.HasPrefix(trimmed, "["):
-			place = &after
+			part = &table
+		case part == &table && strings.HasPrefix(trimmed, "["):
+			part = &after
 		}
-		if place != nil {
-			place.WriteString(line)
+		*part += line
+	}
+	return before, table, after
+}
+
+// withoutKeys leaves out the lines of some keys of a table. A value may take
+// several lines: it ends with the first that makes it whole.
+func withoutKeys(table string, keys ...string) string {
+	var kept, value string
+	for line := range strings.Lines(table) {
+		key, _, _ := strings.Cut(line, "=")
+		if value == "" && !slices.Contains(keys, strings.TrimSpace(key)) {
+			kept += line
+			continue
+		}
+		value += line
+		if toml.Unmarshal([]byte(value), new(map[string]any)) == nil {
+			value = ""
 		}
 	}
-	start := before.String()
-	if !found && strings.TrimSpace(start) != "" {
-		start = strings.TrimRight(start, "\n") + "\n\n"
-	}
-	if after.Len() > 0 {
-		text += "\n"
-	}
-	return start + text + after.String()
+	return kept
 }
 
 // verify makes sure that an edit did what it should and nothing else.
@@ -72,7 +93,13 @@ func (f tomlFile) verify(old, edited string, server Server) error {
 		return errors.New("the server cannot be added to it")
 	}
 	for _, document := range []map[string]any{was, is} {
-		delete(f.servers(document), server.Name)
+		if entry, ok := f.servers(document)[server.Name].(map[string]any); ok {
+			delete(entry, "command")
+			delete(entry, "args")
+			if len(entry) == 0 {
+				delete(f.servers(document), server.Name)
+			}
+		}
 		if len(f.servers(document)) == 0 {
 			delete(document, f.name)
 		}
