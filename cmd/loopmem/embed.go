@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
+	"net/http"
 
 	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
@@ -45,7 +47,11 @@ The key, where the endpoint wants one, is read from LOOPMEM_EMBED_KEY.`,
 			}
 			n, err := memory.EmbedMissing(cmd.Context(), store, embedder, a.embedProgress(quiet))
 			if err != nil {
-				return fmt.Errorf("%s got embeddings, then: %w; run it again to go on", plural(n, "entry"), err)
+				err = fmt.Errorf("%s got embeddings, then: %w", plural(n, "entry"), err)
+				if mayPass(err) {
+					err = fmt.Errorf("%w; run it again to go on", err)
+				}
+				return err
 			}
 			return a.answer(struct {
 				Embedded int    `json:"embedded"`
@@ -57,6 +63,31 @@ The key, where the endpoint wants one, is read from LOOPMEM_EMBED_KEY.`,
 	cmd.Flags().BoolVar(&again, "again", false, "drop all embeddings first, those of another model included")
 	cmd.Flags().BoolVar(&quiet, "quiet", false, "show no progress")
 	return cmd
+}
+
+// mayPass reports whether what kept a run from going on may be over when it is
+// run again.
+func mayPass(err error) bool {
+	if status, ok := errors.AsType[*openaiembed.StatusError](err); ok {
+		return !wantsKey(status) && status.Code != http.StatusNotFound
+	}
+	return !errors.Is(err, memory.ErrModel)
+}
+
+func wantsKey(status *openaiembed.StatusError) bool {
+	return status.Code == http.StatusUnauthorized || status.Code == http.StatusForbidden
+}
+
+// keyed tells, of an endpoint that wants another key, where keys come from.
+type keyed struct{ memory.Embedder }
+
+// Embed implements [memory.Embedder].
+func (k keyed) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+	vectors, err := k.Embedder.Embed(ctx, texts)
+	if status, ok := errors.AsType[*openaiembed.StatusError](err); ok && wantsKey(status) {
+		err = fmt.Errorf("%w; LOOPMEM_EMBED_KEY is to hold the key of the endpoint", err)
+	}
+	return vectors, err
 }
 
 // embedProgress shows on a terminal how far EmbedMissing has come.
@@ -88,10 +119,10 @@ type embedding struct {
 // flags adds the flags that name the endpoint.
 func (e *embedding) flags(flags *pflag.FlagSet) {
 	flags.StringVar(&e.options.BaseURL, "embed-url", "", "`URL` of the endpoint (default $LOOPMEM_EMBED_URL, else "+openaiembed.DefaultBaseURL+")")
-	flags.StringVar(&e.options.Model, "embed-model", "", "`NAME` of the model (default $LOOPMEM_EMBED_MODEL, else "+openaiembed.DefaultModel+")")
+	flags.StringVar(&e.options.Model, "embed-model", "", "`NAME` of the model (default $LOOPMEM_EMBED_MODEL, else, at the default URL, "+openaiembed.DefaultModel+")")
 	amountFlag(flags, &e.options.Dimensions, "embed-dimensions", "", math.MaxInt, "`NUMBER` of dimensions to ask for, of models that have a choice")
 	e.options.Timeout = openaiembed.DefaultTimeout
-	flags.Var((*period)(&e.options.Timeout), "embed-timeout", "how long to wait for an answer of the endpoint")
+	flags.Var((*period)(&e.options.Timeout), "embed-timeout", "how long to wait for an answer of the endpoint, all attempts together")
 }
 
 // optionalFlags adds --embed besides, which switches it on.
@@ -109,11 +140,14 @@ func (e *embedding) embedder(a *app) (memory.Embedder, error) {
 		options.Model = a.getenv("LOOPMEM_EMBED_MODEL")
 	}
 	options.APIKey = a.getenv("LOOPMEM_EMBED_KEY")
+	if options.BaseURL != "" && options.Model == "" {
+		return nil, fmt.Errorf("the endpoint %s needs the name of a model: give --embed-model, or set LOOPMEM_EMBED_MODEL", options.BaseURL)
+	}
 	embedder, err := openaiembed.New(options)
 	if err != nil {
 		return nil, err // not embedder: it would be a nil pointer that is no nil Embedder
 	}
-	return embedder, nil
+	return keyed{embedder}, nil
 }
 
 // before puts the endpoint before a store, if that is asked for.

@@ -2,11 +2,13 @@ package main
 
 import (
 	"encoding/json"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/loopmem/loopmem/memory"
 )
@@ -89,9 +91,67 @@ func TestEmbedOtherModel(t *testing.T) {
 		if o.status != exitError || !strings.Contains(o.errors, memory.ErrModel.Error()) || !strings.Contains(o.errors, "test-model") {
 			t.Errorf("%v gave status %d and %q, want both models named", args, o.status, o.errors)
 		}
+		if !strings.Contains(o.errors, "--again") || strings.Contains(o.errors, "run it again") {
+			t.Errorf("%v advises %q", args, o.errors)
+		}
 	}
 	if got := w.object("embed", "--again")["embedded"]; got != 1.0 {
 		t.Errorf("embed --again gave %v embeddings, want 1", got)
 	}
 	w.must("recall", "noon", "--embed")
+}
+
+// refusing is an endpoint that answers every request with a status.
+func refusing(t *testing.T, w *world, status int, header http.Header) {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, _ *http.Request) {
+		maps.Copy(out.Header(), header)
+		out.WriteHeader(status)
+	}))
+	t.Cleanup(server.Close)
+	w.env["LOOPMEM_EMBED_URL"], w.env["LOOPMEM_EMBED_MODEL"] = server.URL, "test-model"
+}
+
+// To run it again is good advice only where something may have changed.
+func TestEmbedAdvisesWhatHelps(t *testing.T) {
+	for status, test := range map[int]struct{ key, again bool }{
+		http.StatusUnauthorized:   {key: true},
+		http.StatusForbidden:      {key: true},
+		http.StatusNotFound:       {},
+		http.StatusNotImplemented: {again: true},
+	} {
+		w := newWorld(t)
+		w.add("lunch is at noon")
+		refusing(t, w, status, nil)
+		o := w.run("embed")
+		if strings.Contains(o.errors, "LOOPMEM_EMBED_KEY") != test.key || strings.Contains(o.errors, "run it again") != test.again {
+			t.Errorf("status %d: %q", status, o.errors)
+		}
+	}
+}
+
+// An endpoint that wants to be asked later keeps nobody waiting for it.
+func TestEmbedBusyEndpointHangsNothing(t *testing.T) {
+	w := newWorld(t)
+	endpoint(t, w)
+	w.add("lunch is at noon", "--embed")
+	refusing(t, w, http.StatusTooManyRequests, http.Header{"Retry-After": {"30"}})
+	for _, args := range [][]string{{"recall", "noon"}, {"add", "tea is at five"}} {
+		began := time.Now()
+		o := w.run(append(args, "--embed", "--embed-timeout", "3s")...)
+		if took := time.Since(began); took > 3*time.Second {
+			t.Errorf("%q took %s", args, took)
+		}
+		if o.status != exitOK || o.out == "" || !strings.Contains(o.errors, "429") {
+			t.Errorf("%q: %+v", args, o)
+		}
+	}
+}
+
+func TestEmbedNeedsAModel(t *testing.T) {
+	w := newWorld(t)
+	w.add("lunch is at noon")
+	if o := w.run("embed", "--embed-url", "http://localhost:1/v1"); o.status != exitError || !strings.Contains(o.errors, "--embed-model") {
+		t.Errorf("without a model: %+v", o)
+	}
 }

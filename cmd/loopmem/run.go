@@ -130,6 +130,7 @@ func advise(err error) error {
 		{memory.ErrNotFound, "loopmem list shows what there is, within --namespace and --clearance if given"},
 		{memory.ErrScope, "widen --namespace or --clearance, or name an --agent within them"},
 		{memory.ErrFull, "forget or unpin something"},
+		{memory.ErrModel, "to change the model, drop the embeddings of the old one with loopmem embed --again"},
 	} {
 		switch {
 		case !errors.Is(err, a.class):

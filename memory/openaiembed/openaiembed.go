@@ -28,7 +28,7 @@ import (
 
 // Embedder implements [memory.Embedder] at an endpoint. Make one with [New].
 type Embedder struct {
-	client     *retryablehttp.Client
+	client     *http.Client
 	url        *url.URL // that is asked
 	options    Options
 	address    string       // to show: the base URL without its password
@@ -45,7 +45,7 @@ func New(options Options) (*Embedder, error) {
 		return nil, fmt.Errorf("embedding endpoint: %w", err)
 	}
 	e := &Embedder{
-		client: newClient(options), url: base.JoinPath("embeddings"),
+		client: retryablehttp.NewClient().HTTPClient, url: base.JoinPath("embeddings"),
 		options: options, address: base.Redacted(),
 	}
 	e.dimensions.Store(int64(options.Dimensions))
@@ -82,6 +82,9 @@ func (e *Embedder) request(ctx context.Context, texts []string) ([][]float32, er
 	if err := json.Unmarshal(body, &got); err != nil {
 		return nil, fmt.Errorf("the answer of the endpoint cannot be read: %w", err)
 	}
+	if got.isError() {
+		return nil, fmt.Errorf("the endpoint reports an error: %s", reason(body))
+	}
 	vectors, err := got.inOrder(len(texts))
 	if err != nil {
 		return nil, err
@@ -98,7 +101,8 @@ func (e *Embedder) request(ctx context.Context, texts []string) ([][]float32, er
 // thousand vectors of several thousand components, are far below.
 const longestAnswer = 256 << 20
 
-// post asks the endpoint and returns the body of its answer.
+// post asks the endpoint, if need be more than once, and returns the body of
+// its answer.
 func (e *Embedder) post(ctx context.Context, texts []string) ([]byte, error) {
 	body, err := json.Marshal(question{
 		Model: e.options.Model, Input: texts,
@@ -107,6 +111,17 @@ func (e *Embedder) post(ctx context.Context, texts []string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", memory.ErrText, err)
 	}
+	bounded, cancel := context.WithTimeout(ctx, e.options.Timeout)
+	defer cancel()
+	said, err := e.exchange(bounded, body)
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		return nil, fmt.Errorf("no answer within %s: %w", e.options.Timeout, err)
+	}
+	return said, err
+}
+
+// exchange sends a body and returns that of the answer.
+func (e *Embedder) exchange(ctx context.Context, body []byte) ([]byte, error) {
 	request, err := retryablehttp.NewRequestWithContext(ctx, http.MethodPost, e.url.String(), bytes.NewReader(body))
 	if err != nil {
 		return nil, err
@@ -115,10 +130,7 @@ func (e *Embedder) post(ctx context.Context, texts []string) ([]byte, error) {
 	if e.options.APIKey != "" {
 		request.Header.Set("Authorization", "Bearer "+e.options.APIKey)
 	}
-	response, err := e.client.Do(request)
-	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-		return nil, fmt.Errorf("no answer within %s: %w", e.options.Timeout, err)
-	}
+	response, err := repeating(e.client, e.options.MaxRetries).Do(request)
 	if err != nil {
 		return nil, err
 	}
@@ -128,19 +140,4 @@ func (e *Embedder) post(ctx context.Context, texts []string) ([]byte, error) {
 		return nil, err
 	}
 	return said, refusal(response, said)
-}
-
-// refusal is the error that an answer reports. It tells texts that the model
-// does not take from other failures.
-func refusal(response *http.Response, said []byte) error {
-	switch response.StatusCode {
-	case http.StatusOK:
-		return nil
-	case http.StatusUnauthorized, http.StatusForbidden: // they quote the key
-		return errors.New(response.Status)
-	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity:
-		return fmt.Errorf("%w: %s: %s", memory.ErrText, response.Status, reason(said))
-	default:
-		return fmt.Errorf("%s: %s", response.Status, reason(said))
-	}
 }

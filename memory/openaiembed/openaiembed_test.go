@@ -199,6 +199,41 @@ func TestEmbedRetries(t *testing.T) {
 	}
 }
 
+// The bound is one for all attempts and waits, so that who has a text to fall
+// back on is not kept from it by a busy endpoint.
+func TestEmbedWaitsNoLongerThanTimeout(t *testing.T) {
+	for _, after := range []string{"", "3600", "1"} {
+		url, requests := endpoint(t, func(w http.ResponseWriter, _ request, _ int) {
+			if after != "" {
+				w.Header().Set("Retry-After", after)
+			}
+			w.WriteHeader(http.StatusServiceUnavailable)
+		})
+		began := time.Now()
+		_, err := open(t, openaiembed.Options{BaseURL: url, Timeout: 400 * time.Millisecond}).Embed(t.Context(), []string{"a"})
+		if status, ok := errors.AsType[*openaiembed.StatusError](err); !ok || status.Code != http.StatusServiceUnavailable {
+			t.Errorf("Retry-After %q: got %v", after, err)
+		}
+		if took := time.Since(began); took >= time.Second || len(*requests) != 1 {
+			t.Errorf("Retry-After %q: gave up after %s and %d requests", after, took, len(*requests))
+		}
+	}
+}
+
+// Some endpoints report errors with a status that says all is well.
+func TestEmbedErrorOfStatus200(t *testing.T) {
+	for body, want := range map[string]string{
+		`{"error": {"message": "model not loaded"}}`: "reports an error: model not loaded",
+		`{"error": "no such model"}`:                 "reports an error: no such model",
+		`{"error": null}`:                            "0 embeddings for 1 texts",
+	} {
+		url, _ := endpoint(t, func(w http.ResponseWriter, _ request, _ int) { io.WriteString(w, body) })
+		if _, err := open(t, openaiembed.Options{BaseURL: url}).Embed(t.Context(), []string{"a"}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q", body, err, want)
+		}
+	}
+}
+
 func TestEmbedRefusedText(t *testing.T) {
 	for status, want := range map[int]bool{
 		http.StatusBadRequest:            true,

@@ -26,14 +26,15 @@ type Options struct {
 	// which not every model can; 0 leaves the length to the model, so that
 	// it is known only after the first answer.
 	Dimensions int
-	// Timeout is how long an answer to one request may take; 0 means one
-	// minute, which lets an endpoint load a model first. A request that takes
-	// longer is not repeated.
+	// Timeout is how long one request may take, with all its repetitions and
+	// the waits between them; 0 means one minute, which lets an endpoint load a
+	// model first. What the endpoint wants to be repeated later than that is
+	// not repeated.
 	Timeout time.Duration
 	// MaxRetries is how often a request is repeated, after half a second and
 	// then after ever longer, when the endpoint is not reached, is busy
 	// (status 408, 409 or 429) or fails (500 and above, but 501); a Retry-After
-	// header is respected up to a minute. 0 means 2, a negative number none.
+	// header is respected within Timeout, and up to a minute. 0 means 2, a negative number none.
 	MaxRetries int
 	// BatchSize is the most texts to send in one request; 0 means 64.
 	BatchSize int

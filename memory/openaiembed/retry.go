@@ -15,17 +15,26 @@ const (
 	longestWait  = time.Minute
 )
 
-// newClient returns a client that repeats requests as the options say.
-func newClient(options Options) *retryablehttp.Client {
-	client := retryablehttp.NewClient()
-	client.Logger = nil
-	client.HTTPClient.Timeout = options.Timeout
-	client.RetryMax = options.MaxRetries
-	client.RetryWaitMin, client.RetryWaitMax = shortestWait, longestWait
-	client.CheckRetry, client.Backoff = isPassing, wait
-	// The last answer says more than the number of attempts.
-	client.ErrorHandler = retryablehttp.PassthroughErrorHandler
-	return client
+// repeating returns a client that repeats one request, unless the wait for that
+// would outlast the context: the failure that is known tells more then than a
+// timeout, and sooner.
+func repeating(client *http.Client, retries int) *retryablehttp.Client {
+	attempt := 0
+	return &retryablehttp.Client{
+		HTTPClient: client, RetryMax: retries,
+		RetryWaitMin: shortestWait, RetryWaitMax: longestWait, Backoff: wait,
+		CheckRetry: func(ctx context.Context, response *http.Response, failure error) (bool, error) {
+			again, err := isPassing(ctx, response, failure)
+			until, bounded := ctx.Deadline()
+			if bounded && time.Until(until) <= wait(shortestWait, longestWait, attempt, response) {
+				again = false
+			}
+			attempt++
+			return again, err
+		},
+		// The last answer says more than the number of attempts.
+		ErrorHandler: retryablehttp.PassthroughErrorHandler,
+	}
 }
 
 // isPassing reports whether a failure may pass if the request is repeated.

@@ -23,6 +23,13 @@ type question struct {
 // answer is the body of what comes back.
 type answer struct {
 	Data []embedding `json:"data"`
+	// Error is what some endpoints report with a status that says all is well.
+	Error jsontext.Value `json:"error"`
+}
+
+// isError reports whether the answer is an error in place of embeddings.
+func (a *answer) isError() bool {
+	return len(a.Data) == 0 && len(a.Error) > 0 && a.Error.Kind() != 'n'
 }
 
 type embedding struct {
