@@ -125,17 +125,19 @@ func archivePurgeCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "purge",
 		Short: "Drop what is in the archive, for good",
+		Long: `Drop what is in the archive, for good. You are asked first, and without a
+terminal to ask on need --yes.`,
 		Example: `  loopmem archive purge --older-than 7d
   loopmem archive purge --yes`,
 		Args: arguments(cobra.NoArgs, "takes no arguments"),
 		RunE: a.withStore(changing, databasesOnly(func(cmd *cobra.Command, store *sqlitestore.Store, args []string) error {
 			if !yes {
-				ok, err := a.confirm(cmd.Context(), "Drop archived entries for good?")
+				err := a.confirm(cmd.Context(), confirmation{
+					question: "Drop archived entries for good?",
+					refused:  "nothing was dropped", look: "loopmem archive list",
+				})
 				if err != nil {
 					return err
-				}
-				if !ok {
-					return errors.New("nothing was dropped")
 				}
 			}
 			n, err := store.PurgeArchive(cmd.Context(), age)

@@ -41,7 +41,7 @@ func TestAddReadsStandardInput(t *testing.T) {
 	for input, want := range map[string]string{
 		"one line\n":        "one line",
 		"windows\r\n":       "windows",
-		"two\n\nlines\n\n":  "two\n\nlines\n",
+		"two\n\nlines\n\n":  "two\n\nlines",
 		"no line end":       "no line end",
 		"  space is kept  ": "  space is kept  ",
 	} {
@@ -380,10 +380,23 @@ func TestForget(t *testing.T) {
 	if got := w.object("forget", ids[0][:6])["ids"]; !cmp.Equal(got, []any{ids[0]}) {
 		t.Errorf("forgot %v", got)
 	}
-	w.must("forget", "--agent-prefix", "tg:")
+	w.must("forget", "--agent-prefix", "tg:", "--yes")
 	if got := w.texts("list"); !slices.Equal(got, []string{"Tea is at four."}) {
 		t.Errorf("left: %q", got)
 	}
+}
+
+func TestForgetByFiltersNeedsAYes(t *testing.T) {
+	w := newWorld(t)
+	id := w.add("x")
+	o := w.run("forget", "--category", "fact")
+	if o.status != exitError || !strings.Contains(o.errors, "--yes") || !strings.Contains(o.errors, "--dry-run") {
+		t.Errorf("without a terminal: %+v", o)
+	}
+	if got := w.texts("list"); len(got) != 1 {
+		t.Errorf("left: %q", got)
+	}
+	w.must("forget", id) // who names it has said what he wants
 }
 
 func TestForgetAsksOnATerminal(t *testing.T) {
@@ -455,7 +468,7 @@ func TestScopeOfEveryCommand(t *testing.T) {
 			t.Errorf("%q: %q", command, got)
 		}
 	}
-	w.must("forget", "--agent-prefix", "tg:", "--namespace", "tg:1")
+	w.must("forget", "--agent-prefix", "tg:", "--namespace", "tg:1", "--yes")
 	w.must("add", "also mine", "--namespace", "tg:1")
 	if o := w.run("add", "x", "--agent", "tg:12", "--namespace", "tg:1"); o.status != exitError || !strings.Contains(o.errors, "--namespace") {
 		t.Errorf("add outside of the scope: %+v", o)

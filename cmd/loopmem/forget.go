@@ -22,9 +22,9 @@ func forgetCommand(a *app) *cobra.Command {
 		Short: "Remove entries for good",
 		Long: `Remove entries for good: they do not go to the archive, and what they held is
 overwritten; near duplicates that consolidation has merged into them go as well.
-Entries, also archived ones, are named by ids or chosen by filters; with filters, you
-are asked first if there is a terminal to ask on. The database is compacted after
-that, so that no byte of them is left in its files.`,
+Entries, also archived ones, are named by ids or chosen by filters; with filters,
+you are asked first, and without a terminal to ask on need --yes. The database is
+compacted after that, so that no byte of them is left in its files.`,
 		Example: `  loopmem forget 1f3a9c 77e0b2
   loopmem forget --agent-prefix tg:123: --dry-run
   loopmem forget --category working --yes`,
@@ -48,12 +48,12 @@ that, so that no byte of them is left in its files.`,
 					return a.wouldForget(chosen)
 				}
 				if len(args) == 0 && len(chosen) > 0 && !yes {
-					ok, err := a.confirm(cmd.Context(), "Forget %s for good?", plural(len(chosen), "entry"))
+					err := a.confirm(cmd.Context(), confirmation{
+						question: "Forget " + plural(len(chosen), "entry") + " for good?",
+						refused:  "nothing was forgotten", look: "--dry-run",
+					})
 					if err != nil {
 						return err
-					}
-					if !ok {
-						return errors.New("nothing was forgotten")
 					}
 				}
 				return a.forget(cmd.Context(), store, chosen)

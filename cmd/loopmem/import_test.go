@@ -371,7 +371,7 @@ func TestImportThatIsRefusedAsJSON(t *testing.T) {
 	if got := decode[answer](t, o.out); o.status != exitError || got.ProblemCount != 2 {
 		t.Errorf("verify: %+v", o)
 	}
-	w.must("forget", "--type", "episodic")
+	w.must("forget", "--type", "episodic", "--yes")
 	o = w.run("verify", good, "--json")
 	if got := decode[answer](t, o.out); o.status != exitError || got.Missing != 30 || got.Error == "" {
 		t.Errorf("verify of a store that is empty: %+v", o)

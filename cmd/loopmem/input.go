@@ -9,8 +9,9 @@ import (
 	"strings"
 )
 
-// text returns an argument, or for "-" what standard input holds, without its
-// last line end.
+// text returns an argument, or for "-" what standard input holds, without the
+// line ends behind it, of which git log prints two; $(...) of a shell leaves
+// them out as well.
 func (a *app) text(ctx context.Context, argument string) (string, error) {
 	if argument != "-" {
 		return argument, nil
@@ -22,25 +23,36 @@ func (a *app) text(ctx context.Context, argument string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("read standard input: %w", err)
 	}
-	return strings.TrimSuffix(strings.TrimSuffix(text, "\n"), "\r"), nil
+	return strings.TrimRight(text, "\r\n"), nil
 }
 
-// confirm asks on the terminal, where there is one to ask; a script has said
-// what it wants.
-func (a *app) confirm(ctx context.Context, question string, args ...any) (bool, error) {
+// confirmation is what a person is asked before something goes for good.
+type confirmation struct {
+	question string
+	refused  string // what is so if the answer is no
+	look     string // how to see first what would go
+}
+
+// confirm asks on the terminal and returns nil after a yes. Where there is no
+// terminal, nobody can have agreed to what the filters happen to choose.
+func (a *app) confirm(ctx context.Context, c confirmation) error {
 	if a.terminal(a.in) == 0 {
-		return true, nil
+		return fmt.Errorf("%s: there is no terminal to ask on; add --yes, or look first with %s", c.refused, c.look)
 	}
 	if err := a.out.Flush(); err != nil {
-		return false, err
+		return err
 	}
-	fmt.Fprintf(a.err, question+" [y/N] ", args...)
+	fmt.Fprint(a.err, c.question, " [y/N] ")
 	reply, err := interruptible(ctx, func() (string, error) { return bufio.NewReader(a.in).ReadString('\n') })
 	if err != nil && !errors.Is(err, io.EOF) {
-		return false, err
+		return err
 	}
-	reply = strings.ToLower(strings.TrimSpace(reply))
-	return reply == "y" || reply == "yes", nil
+	switch strings.ToLower(strings.TrimSpace(reply)) {
+	case "y", "yes":
+		return nil
+	default:
+		return errors.New(c.refused)
+	}
 }
 
 // interruptible waits for a read, which cannot be interrupted itself, or for

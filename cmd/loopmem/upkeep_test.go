@@ -187,10 +187,13 @@ func TestArchiveCommands(t *testing.T) {
 	if o := w.run("archive", "restore", "11111111"); o.status != exitError || !strings.Contains(o.errors, "archive list") {
 		t.Errorf("restored again: %+v", o)
 	}
-	if got := w.object("archive", "purge", "--older-than", "30d")["purged"]; got != 0.0 {
+	if o := w.run("archive", "purge"); o.status != exitError || !strings.Contains(o.errors, "--yes") {
+		t.Errorf("purged without a word: %+v", o)
+	}
+	if got := w.object("archive", "purge", "--older-than", "30d", "--yes")["purged"]; got != 0.0 {
 		t.Errorf("purged %v that are not old", got)
 	}
-	if got := w.object("archive", "purge")["purged"]; got != 1.0 {
+	if got := w.object("archive", "purge", "--yes")["purged"]; got != 1.0 {
 		t.Errorf("purged %v, want 1", got)
 	}
 	if o := w.run("archive", "burn"); o.status != exitUsage {
