@@ -20,7 +20,10 @@ type VerifyReport struct {
 	Files    []FileReport `json:"files"`
 	Read     int          `json:"read"`
 	Repeated int          `json:"repeated"` // the id comes again later; only the last counts
-	Same     int          `json:"same"`     // equal in every field of the file
+	// Superseded counts those among Repeated that say something else than the
+	// line that counts in their place.
+	Superseded int `json:"superseded"`
+	Same       int `json:"same"` // equal in every field of the file
 	// Used counts entries that differ only in what their use in the store
 	// changes: relevance, strength, access_count, last_accessed and
 	// last_decayed.
@@ -90,6 +93,7 @@ func Verify(ctx context.Context, store Getter, inputs []Input, options Options) 
 		})
 	}
 	report.Files, report.Read, report.Repeated = r.report.Files, r.report.Read, r.report.Repeated
+	report.Superseded = r.report.Superseded
 	report.SkippedLines, report.Skipped = r.report.SkippedLines, r.report.Skipped
 	r.report.summarize()
 	report.TornBytes, report.Warnings = r.report.TornBytes, r.report.Warnings

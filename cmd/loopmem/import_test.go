@@ -123,7 +123,7 @@ func TestImportOverNewerState(t *testing.T) {
 	w.must("import", path)
 	id := w.entries("list", "--limit", "1")[0].ID.String()
 	w.must("update", id, "--text", "newer")
-	if o := w.run("verify", path); o.status != exitError || !strings.Contains(o.out, "1 different") || !strings.Contains(o.out, "memory: ") {
+	if o := w.run("verify", path); o.status != exitError || !strings.Contains(o.out, "1 with other content") || !strings.Contains(o.out, "memory: ") {
 		t.Errorf("verify: %+v", o)
 	}
 	for _, test := range []struct {
@@ -414,6 +414,24 @@ func TestImportOfEmbeddingsOfAnotherModelLeavesNothing(t *testing.T) {
 	}
 	if got := w.texts("list"); len(got) != 1 {
 		t.Errorf("%d entries beside %s", len(got)-1, id)
+	}
+}
+
+func TestVerifyCountsAsImportDoes(t *testing.T) {
+	w := newWorld(t)
+	const line = `{"id":"11111111-1111-4111-8111-111111111111","category":"fact","memory":"%s","tags":[],` +
+		`"created_at":{"secs_since_epoch":1600000000,"nanos_since_epoch":0},"relevance":1.0,"access_count":0,"validated":false}` + "\n"
+	file := w.write("old.jsonl", fmt.Sprintf(line, "first")+fmt.Sprintf(line, "second"))
+	w.must("import", file)
+	w.must("update", "11111111", "--text", "third")
+	o := w.run("verify", file)
+	if want := "1 with other content, 0 missing, 1 repeated (1 with other content)"; o.status != exitError || !strings.Contains(o.out, want) {
+		t.Errorf("%+v; want %q", o, want)
+	}
+	nothing := w.write("empty.jsonl", "")
+	w.must("import", nothing, "--db", w.path("none.db"))
+	if o := w.run("verify", nothing, "--db", w.path("none.db")); !strings.Contains(o.errors, "nothing to store makes none") {
+		t.Errorf("after an import of nothing: %+v", o)
 	}
 }
 

@@ -24,20 +24,14 @@ and lines that were cut short are in no store, and listed too. If the exit statu
 is 0, the store has everything that the files say, and they may be deleted.`,
 		Example: `  loopmem import memory.jsonl && loopmem verify memory.jsonl`,
 		Args:    arguments(cobra.MinimumNArgs(1), "takes the files to compare"),
-		RunE: a.withStore(reading, func(cmd *cobra.Command, store memory.Backend, args []string) error {
-			report, err := a.verifyFiles(cmd, store, args, quiet, options)
-			compared := err == nil
-			if compared && !report.Complete() {
-				err = errors.New("the store does not have everything that the files say; keep them")
+		RunE: a.action(func(cmd *cobra.Command, args []string) error {
+			err := a.use(cmd, reading, func(store memory.Backend) error {
+				return a.verify(cmd, store, args, quiet, options)
+			})
+			if _, missing := errors.AsType[*missingError](err); missing {
+				return &advisedError{err, "(an import that finds nothing to store makes none)"}
 			}
-			switch {
-			case a.json:
-				return errors.Join(a.answer(verifyAnswer{report, failureOf(err)}, ""), err)
-			case !compared:
-				return err
-			default:
-				return errors.Join(a.answer(nil, "%s", describeVerify(report)), err)
-			}
+			return err
 		}),
 	}
 	formatFlag(cmd.Flags(), &options.Format, "the form of all files (default: recognized by itself)")
@@ -45,6 +39,23 @@ is 0, the store has everything that the files say, and they may be deleted.`,
 	lineFlag(cmd.Flags(), &options.MaxLineBytes)
 	cmd.Flags().BoolVarP(&quiet, "quiet", "q", false, "show no progress")
 	return cmd
+}
+
+// verify compares the files and says what came out.
+func (a *app) verify(cmd *cobra.Command, store memory.Backend, args []string, quiet bool, options jsonlimport.Options) error {
+	report, err := a.verifyFiles(cmd, store, args, quiet, options)
+	compared := err == nil
+	if compared && !report.Complete() {
+		err = errors.New("the store does not have everything that the files say; keep them")
+	}
+	switch {
+	case a.json:
+		return errors.Join(a.answer(verifyAnswer{report, failureOf(err)}, ""), err)
+	case !compared:
+		return err
+	default:
+		return errors.Join(a.answer(nil, "%s", describeVerify(report)), err)
+	}
 }
 
 // verifyFiles returns a report unless it fails before it reads a file.
@@ -72,9 +83,10 @@ type verifyAnswer struct {
 
 func describeVerify(r *jsonlimport.VerifyReport) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s read from %s: %s equal, %s changed by use only, %s different, %s missing, %s repeated (%.1f s)",
+	fmt.Fprintf(&b, "%s read from %s: %s equal, %s changed by use only, %s with other content, %s missing, %s repeated%s (%.1f s)",
 		plural(r.Read, "entry"), plural(len(r.Files), "file"), humanize.Comma(int64(r.Same)), humanize.Comma(int64(r.Used)),
-		humanize.Comma(int64(r.Different)), humanize.Comma(int64(r.Missing)), humanize.Comma(int64(r.Repeated)), r.Seconds)
+		humanize.Comma(int64(r.Different)), humanize.Comma(int64(r.Missing)), humanize.Comma(int64(r.Repeated)),
+		unlike(r.Superseded), r.Seconds)
 	for i := range r.Differences {
 		d := &r.Differences[i]
 		fmt.Fprintf(&b, "\n%s:%d: %s", visible(d.File), d.Line, d.ID)
