@@ -1,6 +1,8 @@
 package main
 
 import (
+	"strings"
+
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
@@ -21,20 +23,25 @@ A TEXT of - is read from standard input.`,
   loopmem add "retry uploads after a 503" --category strategy --tag http --importance 8
   git log -1 --format=%B | loopmem add - --category trajectory --agent ci`,
 		Args: arguments(cobra.ExactArgs(1), "takes one text, in quotes"),
-		RunE: a.withStore(creating, func(cmd *cobra.Command, store memory.Backend, args []string) (err error) {
+		RunE: a.action(func(cmd *cobra.Command, args []string) (err error) {
 			entry.Attributes = attrs
 			if entry.Memory, err = a.text(cmd.Context(), args[0]); err != nil {
 				return err
 			}
-			if store, err = e.before(cmd.Context(), a, store); err != nil {
-				return err
+			if strings.TrimSpace(entry.Memory) == "" {
+				return usage(cmd, "the text is empty; there is nothing to remember")
 			}
-			if err := store.Store(cmd.Context(), entry); err != nil {
-				return err
-			}
-			return a.answer(struct {
-				ID uuid.UUID `json:"id"`
-			}{entry.ID}, "%s", entry.ID)
+			return a.use(cmd, creating, func(store memory.Backend) error {
+				if store, err = e.before(cmd.Context(), a, store); err != nil {
+					return err
+				}
+				if err := store.Store(cmd.Context(), entry); err != nil {
+					return err
+				}
+				return a.answer(struct {
+					ID uuid.UUID `json:"id"`
+				}{entry.ID}, "%s", entry.ID)
+			})
 		}),
 	}
 	flags := cmd.Flags()

@@ -27,7 +27,8 @@ ago: of many that do so by a timer, only the first runs one.`,
 		Example: `  loopmem consolidate --dry-run
   loopmem consolidate
   loopmem consolidate --if-older 24h`,
-		Args: arguments(cobra.NoArgs, "takes no arguments"),
+		Args:    arguments(cobra.NoArgs, "takes no arguments"),
+		PreRunE: func(cmd *cobra.Command, _ []string) error { return notBoth(cmd, "dry-run", "if-older") },
 		RunE: a.action(func(cmd *cobra.Command, args []string) error {
 			return a.use(cmd, changing.orDry(dryRun), func(store memory.Backend) error {
 				pass, tense := store.Consolidate, ""
@@ -50,7 +51,6 @@ ago: of many that do so by a timer, only the first runs one.`,
 	}
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "only tell what would happen")
 	cmd.Flags().Func("if-older", "only if the last pass was that long ago, such as `24h` or 7d", intoValue(&age, parseAge))
-	cmd.MarkFlagsMutuallyExclusive("dry-run", "if-older")
 	return cmd
 }
 

@@ -32,11 +32,17 @@ Words that were found stand between asterisks.`,
   loopmem recall staging --category fact --limit 3
   loopmem recall "perf regression" --exact-words --agent-prefix ci:
   loopmem recall --tag ops --min-strength 0.5 --no-reinforce`,
-		RunE: a.withStore(reading, func(cmd *cobra.Command, store memory.Backend, args []string) error {
-			query.Text = strings.Join(args, " ")
+		PreRunE: func(cmd *cobra.Command, _ []string) error {
 			if query.ExactWords && !cmd.Flags().Changed("ranking") {
 				query.Ranking = memory.RankingComposite
 			}
+			if query.Ranking == memory.RankingComposite && cmd.Flags().Changed("window") {
+				return usage(cmd, "--window is for the question ranking; leave it out, or --exact-words and --ranking")
+			}
+			return nil
+		},
+		RunE: a.withStore(reading, func(cmd *cobra.Command, store memory.Backend, args []string) error {
+			query.Text = strings.Join(args, " ")
 			store, err := e.before(cmd.Context(), a, store)
 			if err != nil {
 				return err

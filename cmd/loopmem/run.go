@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -111,6 +112,9 @@ func (a *app) complain(err error) {
 		text = "loopmem: " + text
 	}
 	for line := range strings.Lines(text) {
+		if command, indented := strings.CutPrefix(line, "\t"); indented { // as cobra has what may be meant
+			line = "  " + command
+		}
 		fmt.Fprintln(a.err, visible(strings.TrimSuffix(line, "\n")))
 	}
 }
@@ -165,6 +169,24 @@ func usage(cmd *cobra.Command, text string, args ...any) error {
 	return &usageError{cmd.CommandPath(), fmt.Errorf(text, args...)}
 }
 
+// flagError tells of a flag that cannot be, and where words are taken, how to
+// give one that only looks like a flag.
+func flagError(cmd *cobra.Command, err error) error {
+	_, unknown := errors.AsType[*pflag.NotExistError](err)
+	if unknown && slices.Contains([]string{"add", "retrieve", "recall"}, cmd.Name()) {
+		return usage(cmd, "%w; a text that begins with - stands behind --, as in: %s -- \"-x\"", err, cmd.CommandPath())
+	}
+	return usage(cmd, "%w", err)
+}
+
+// notBoth refuses two flags that exclude each other.
+func notBoth(cmd *cobra.Command, one, other string) error {
+	if cmd.Flags().Changed(one) && cmd.Flags().Changed(other) {
+		return usage(cmd, "give --%s or --%s, not both", one, other)
+	}
+	return nil
+}
+
 // arguments makes a check of arguments explain itself.
 func arguments(check cobra.PositionalArgs, want string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
@@ -204,7 +226,7 @@ before moving them.`,
 	root.SetIn(a.in)
 	root.SetOut(a.out)
 	root.SetErr(a.err)
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usage(cmd, "%w", err) })
+	root.SetFlagErrorFunc(flagError)
 	root.SetHelpCommand(helpCommand())
 
 	a.commonFlags(root.PersistentFlags())

@@ -171,6 +171,11 @@ func TestRunRefusesCallsThatMakeNoSense(t *testing.T) {
 		"unknown flag":           {"list", "--colour"},
 		"no text":                {"add"},
 		"two texts":              {"add", "a", "b"},
+		"empty text":             {"add", ""},
+		"empty input":            {"add", "-"},
+		"version is no number":   {"update", "1f3a9c", "--pin", "--if-version", "abc"},
+		"a window of words":      {"recall", "x", "--exact-words", "--window", "2"},
+		"two ways to a pass":     {"consolidate", "--dry-run", "--if-older", "24h"},
 		"no query":               {"retrieve"},
 		"limit is no number":     {"retrieve", "x", "-n", "many"},
 		"negative limit":         {"retrieve", "x", "-n", "-3"},
@@ -213,6 +218,25 @@ func TestRunRefusesCallsThatMakeNoSense(t *testing.T) {
 				t.Errorf("it left %q", got)
 			}
 		})
+	}
+}
+
+// Errors of the libraries below are told in words of this program.
+func TestRunExplainsCallsThatMakeNoSense(t *testing.T) {
+	for _, test := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"ad"}, "Did you mean this?\n  add\n"},
+		{[]string{"retrieve", "-x"}, `loopmem retrieve -- "-x"`},
+		{[]string{"update", "1f3a9c", "--text", "a", "--append", "b"}, "give --text or --append, not both"},
+		{[]string{"consolidate", "--dry-run", "--if-older", "24h"}, "give --dry-run or --if-older, not both"},
+		{[]string{"update", "1f3a9c", "--pin", "--if-version", "abc"}, "use the number that loopmem show tells"},
+	} {
+		o := newWorld(t).run(test.args...)
+		if o.status != exitUsage || !strings.Contains(o.errors, test.want) || strings.Contains(o.errors, "strconv") {
+			t.Errorf("%q: %+v; want %q", test.args, o, test.want)
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strconv"
 
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
@@ -34,7 +35,7 @@ loopmem show.`,
 			if !slices.ContainsFunc(updateFlags, u.changed) {
 				return usage(cmd, "nothing to change; name a field, such as --text")
 			}
-			return nil
+			return notBoth(cmd, "text", "append")
 		},
 		RunE: a.withStore(changing, func(cmd *cobra.Command, store memory.Backend, args []string) error {
 			ctx := cmd.Context()
@@ -64,9 +65,16 @@ loopmem show.`,
 	flags.StringArrayVar(&u.keyword, "keyword", nil, "a `KEYWORD` to add; may be repeated")
 	flags.StringArrayVar(&u.unkeyword, "unkeyword", nil, "a `KEYWORD` to take away; may be repeated")
 	flags.Func("attribute", "`KEY=VALUE` to set, KEY= to take away; may be repeated", u.attributes.set)
-	flags.Uint64Var(&u.ifVersion, "if-version", 0, "change only this `VERSION` of the entry")
-	cmd.MarkFlagsMutuallyExclusive("text", "append")
+	flags.Func("if-version", "change only this `VERSION` of the entry", intoValue(&u.ifVersion, parseVersion))
 	return cmd
+}
+
+func parseVersion(text string) (uint64, error) {
+	version, err := strconv.ParseUint(text, 10, 64)
+	if err != nil || version == 0 {
+		return 0, errors.New("use the number that loopmem show tells as the version")
+	}
+	return version, nil
 }
 
 // updateFlags are the flags that change something.
