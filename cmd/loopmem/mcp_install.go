@@ -35,9 +35,11 @@ func mcpInstallCommand(a *app) *cobra.Command {
 		Long: `Print what to add to the configuration of a client, or with --write add it:
 everything else in the file stays as it is, and the file as it was is kept beside
 it, with ` + backupSuffix + ` behind its name. Where the client has the server
-already, only its command and arguments are replaced. What stands after -- becomes flags of
-loopmem mcp, as do --db, --synchronous and --busy-timeout; the paths of files are
-made absolute. Without --client, tell which clients have it already.
+already, only its command and arguments are replaced.
+
+What stands after -- becomes flags of loopmem mcp, as do --db, --synchronous and
+--busy-timeout before it; the paths of files are made absolute. Without --client,
+tell which clients have the server already.
 
 Clients: claude-code, claude-desktop, codex, cursor, vscode.`,
 		Example: `  loopmem mcp install

@@ -3,6 +3,7 @@ package openaiembed
 import (
 	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/loopmem/loopmem/memory"
 )
@@ -17,7 +18,7 @@ type StatusError struct {
 
 // Error returns the status and the reason.
 func (e *StatusError) Error() string {
-	text := fmt.Sprintf("%d %s", e.Code, http.StatusText(e.Code))
+	text := strings.TrimSpace(fmt.Sprintf("%d %s", e.Code, http.StatusText(e.Code))) // not every code has a name
 	if e.Reason != "" {
 		text += ": " + e.Reason
 	}
