@@ -59,7 +59,7 @@ func (s *Server) resource(mimeType string, read reader) mcp.ResourceHandler {
 			return nil, mcp.ResourceNotFoundError(uri)
 		}
 		if err != nil {
-			return nil, s.advise(err)
+			return nil, s.advise(ctx, err)
 		}
 		return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: uri, MIMEType: mimeType, Text: text}}}, nil
 	}

@@ -166,11 +166,26 @@ func TestServe_cancelsWhatTakesTooLong(t *testing.T) {
 		s.open = func(context.Context) (memory.Backend, error) { return stuck{keptOpen{s.Store}}, nil }
 		w := serve(t, s, mcpserver.Options{})
 		w.say(mcptest.Hello, mcptest.Store("stuck", "x"))
-		mcptest.Answers(t, w.out)
+		got := mcptest.Answers(t, w.out)
+		mustFail(t, got["stuck"], "the server is ending", "nothing was changed")
 		if err := <-w.done; err != nil {
 			t.Error(err)
 		}
 	})
+}
+
+// mustFail expects the error of a tool, and these texts in it.
+func mustFail(t testing.TB, m mcptest.Message, texts ...string) {
+	t.Helper()
+	if m.Result == nil || !m.Result.IsError {
+		t.Errorf("the call is answered with %+v, want an error of the tool", m)
+		return
+	}
+	for _, want := range texts {
+		if text := m.Result.Content[0].(*mcp.TextContent).Text; !strings.Contains(text, want) {
+			t.Errorf("the call fails with %q, which should say %q", text, want)
+		}
+	}
 }
 
 // Whatever hangs, clients that wait two seconds for the end see it.
@@ -186,7 +201,8 @@ func TestServe_endsWithinTwoSeconds(t *testing.T) {
 				if _, err := io.WriteString(w.in, mcptest.Hello+mcptest.Store("stuck", "x")); err != nil {
 					t.Fatal(err)
 				}
-				go io.Copy(io.Discard, w.out)
+				answers := make(chan map[any]mcptest.Message, 1)
+				go func() { answers <- mcptest.Answers(t, w.out) }()
 				synctest.Wait()
 				start := time.Now()
 				if end == "input" {
@@ -198,6 +214,8 @@ func TestServe_endsWithinTwoSeconds(t *testing.T) {
 				if took := time.Since(start); took > 2*time.Second {
 					t.Errorf("it took %s", took)
 				}
+				// Of the call that heeds nothing, the server cannot know the end.
+				mustFail(t, (<-answers)["stuck"], "the server is ending", "look before")
 				close(deaf.release)
 			})
 		})

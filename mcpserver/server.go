@@ -73,6 +73,10 @@ type Server struct {
 	keeper  *keeper
 	pages   pages
 	mcp     *mcp.Server
+	// ending ends, with errEnding as its cause, the calls that are in flight
+	// when the server has no time left for them.
+	ending      context.Context
+	cancelCalls context.CancelCauseFunc
 	// arguments of each tool, for advice about those it does not know.
 	arguments map[string][]string
 
@@ -81,14 +85,19 @@ type Server struct {
 }
 
 // The time between the end of the input and that of Serve: for calls in
-// flight, for them to notice that they were cancelled, and for the store to
-// write what it has put off. Clients begin to kill a server after two seconds;
-// what is left of them is for noticing the end and for the process to go.
+// flight, for them to answer that they were cancelled, for the session to end,
+// and for the store to write what it has put off. Clients begin to kill a
+// server after two seconds; what is left of them is for noticing the end and
+// for the process to go.
 const (
-	graceForCalls  = 1200 * time.Millisecond
-	graceForCancel = 100 * time.Millisecond
-	graceForStore  = 200 * time.Millisecond
+	graceForCalls   = 1000 * time.Millisecond
+	graceForCancel  = 200 * time.Millisecond
+	graceForSession = 100 * time.Millisecond
+	graceForStore   = 200 * time.Millisecond
 )
+
+// errEnding is why a call is cancelled that the end of the input left no time.
+var errEnding = errors.New("the server is ending, as the client asked by closing its input, and the call was not finished in time")
 
 // New makes a server. It opens the store with the first need.
 func New(source Source, options Options) *Server {
@@ -108,6 +117,7 @@ func New(source Source, options Options) *Server {
 	if options.Share != nil {
 		s.read.Namespace = *options.Share
 	}
+	s.ending, s.cancelCalls = context.WithCancelCause(context.Background())
 	s.keeper = newKeeper(source, s.log)
 	if options.Graph && options.GraphFile != "" && !options.ReadOnly {
 		s.keeper.open = s.openGraph
@@ -122,7 +132,7 @@ func New(source Source, options Options) *Server {
 				Tools: &mcp.ToolCapabilities{}, Prompts: &mcp.PromptCapabilities{}, Resources: &mcp.ResourceCapabilities{},
 			},
 		})
-	s.mcp.AddReceivingMiddleware(s.adviseOnArguments)
+	s.mcp.AddReceivingMiddleware(s.endInTime, s.adviseOnArguments)
 	if options.Graph {
 		s.addGraphTools()
 		s.addGraphResource()
@@ -152,12 +162,15 @@ func (s *Server) addMemoryTools() {
 func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	running, stop := context.WithCancel(ctx)
 	defer stop()
+	defer s.cancelCalls(nil)
 	var maintenance sync.WaitGroup
 	maintenance.Go(func() { s.keepConsolidated(running) })
 
 	transport := &stdio{
 		in: in, out: out, log: s.log,
-		stop: ctx.Done(), grace: graceForCalls, ended: make(chan struct{}),
+		stop: ctx.Done(), ended: make(chan struct{}),
+		grace: graceForCalls, graceForCancel: graceForCancel,
+		cancelCalls: func() { s.cancelCalls(errEnding) },
 	}
 	done := make(chan error, 1)
 	// Not the context itself: its end would drop the calls in flight.
@@ -179,8 +192,21 @@ func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	return err
 }
 
+// endInTime lets the end of the server cancel a call. The context that the SDK
+// gives it is left alone: with that, the answer would be dropped too.
+func (s *Server) endInTime(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, request mcp.Request) (mcp.Result, error) {
+		ctx, cancel := context.WithCancelCause(ctx)
+		defer cancel(nil)
+		stop := context.AfterFunc(s.ending, func() { cancel(context.Cause(s.ending)) })
+		defer stop()
+		return next(ctx, method, request)
+	}
+}
+
 // await waits for the session to end. A client that has gone without closing
-// the output can block an answer for ever; that is given up.
+// the output can block an answer for ever, and so can a call that heeds no
+// cancellation block the session; that is given up.
 func (s *Server) await(done <-chan error, ended <-chan struct{}) error {
 	select {
 	case err := <-done:
@@ -190,8 +216,8 @@ func (s *Server) await(done <-chan error, ended <-chan struct{}) error {
 	select {
 	case err := <-done:
 		return err
-	case <-time.After(graceForCalls + graceForCancel):
-		return errors.New("the client does not take its answers")
+	case <-time.After(graceForCalls + graceForCancel + graceForSession):
+		return errors.New("the client does not take its answers, or a call does not end")
 	}
 }
 

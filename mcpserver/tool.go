@@ -42,7 +42,7 @@ func addTool[In any, Out result](s *Server, tool *mcp.Tool, do func(context.Cont
 			return err
 		})
 		if err != nil {
-			return nil, out, s.advise(err)
+			return nil, out, s.advise(ctx, err)
 		}
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: out.text()}}}, out, nil
 	})
@@ -85,10 +85,13 @@ type partialError struct {
 func (e *partialError) Error() string { return fmt.Sprintf("%d of %d done: %v", e.done, e.of, e.err) }
 func (e *partialError) Unwrap() error { return e.err }
 
-// advise adds to an error what the model can do about it.
-func (s *Server) advise(err error) error {
+// advise adds to the error of a call what the model can do about it.
+func (s *Server) advise(ctx context.Context, err error) error {
 	if partial, ok := errors.AsType[*partialError](err); ok && partial.done > 0 {
 		return fmt.Errorf("%w; repeat the call for the rest", err)
+	}
+	if errors.Is(err, context.Canceled) && errors.Is(context.Cause(ctx), errEnding) {
+		err = errEnding // which says more than that something was cancelled
 	}
 	for _, a := range []struct {
 		class  error
@@ -99,6 +102,7 @@ func (s *Server) advise(err error) error {
 		{memory.ErrBusy, "nothing was changed; repeat the call in a moment"},
 		{memory.ErrScope, "leave out agent and confidentiality: " + s.bounds()},
 		{memory.ErrFull, "forget or unpin something first"},
+		{errEnding, "nothing was changed; repeat the call when there is a server again"},
 		{context.Canceled, "nothing was changed"},
 	} {
 		if errors.Is(err, a.class) {
@@ -136,9 +140,7 @@ func (s *Server) adviseOnArguments(next mcp.MethodHandler) mcp.MethodHandler {
 			return next(ctx, method, request)
 		}
 		if err := unambiguous(call.Params.Arguments); err != nil {
-			return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{
-				Text: fmt.Sprintf("arguments: %v; nothing was done", err),
-			}}}, nil
+			return toolError(fmt.Sprintf("arguments: %v; nothing was done", err)), nil
 		}
 		call.Params.Arguments = withoutNulls(call.Params.Arguments)
 		res, err := next(ctx, method, request)
@@ -160,6 +162,11 @@ func (s *Server) usage(tool string) string {
 		return fmt.Sprintf("Call %s again without arguments", tool)
 	}
 	return fmt.Sprintf("Call %s again with arguments as its schema has them: %s", tool, strings.Join(s.arguments[tool], ", "))
+}
+
+// toolError is the answer of a tool that failed.
+func toolError(text string) *mcp.CallToolResult {
+	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: text}}}
 }
 
 // unambiguous refuses what would be read as something else than was written:

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"io"
 	"log/slog"
+	"maps"
 	"sync"
 	"time"
 
@@ -25,8 +26,10 @@ type stdio struct {
 	// stop ends the input as if the client had closed it.
 	stop <-chan struct{}
 	// grace is how long calls in flight may take after the end of the input.
-	// Those that take longer are cancelled.
-	grace time.Duration
+	// Those that take longer are cancelled, and have graceForCancel to say so.
+	grace          time.Duration
+	graceForCancel time.Duration
+	cancelCalls    func()
 	// ended is closed when that time has begun.
 	ended chan struct{}
 }
@@ -38,7 +41,7 @@ func (t *stdio) Connect(context.Context) (mcp.Connection, error) {
 		lines:    make(chan []byte),
 		closed:   make(chan struct{}),
 		answered: make(chan struct{}),
-		inUse:    make(map[jsonrpc.ID]bool),
+		inUse:    make(map[jsonrpc.ID]string),
 	}
 	go c.readLines()
 	return c, nil
@@ -51,9 +54,9 @@ type connection struct {
 
 	writing sync.Mutex // held while a line is written
 
-	mu       sync.Mutex          // guards what follows
-	inUse    map[jsonrpc.ID]bool // ids of calls; free again just before the answer is written
-	inFlight int                 // calls whose answer is not written yet
+	mu       sync.Mutex            // guards what follows
+	inUse    map[jsonrpc.ID]string // ids of calls, with the method; free again just before the answer is written
+	inFlight int                   // calls whose answer is not written yet
 	draining bool
 	answered chan struct{} // closed when draining and no call is in flight
 
@@ -134,7 +137,7 @@ func (c *connection) accept(line []byte) []jsonrpc.Message {
 			c.refuse(part, jsonrpc.CodeInvalidRequest, err)
 			continue
 		}
-		if request, ok := message.(*jsonrpc.Request); ok && request.IsCall() && !c.admit(request.ID) {
+		if request, ok := message.(*jsonrpc.Request); ok && request.IsCall() && !c.admit(request) {
 			// An answer would pass for that of the call which has the id.
 			c.log.Warn("passed over a call whose id is in use", "method", request.Method)
 			continue
@@ -167,18 +170,20 @@ func (c *connection) refuse(part []byte, code int64, reason error) {
 }
 
 // admit takes note of a call, unless one of that id is in flight.
-func (c *connection) admit(id jsonrpc.ID) bool {
+func (c *connection) admit(call *jsonrpc.Request) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.inUse[id] {
+	if _, taken := c.inUse[call.ID]; taken {
 		return false
 	}
-	c.inUse[id] = true
+	c.inUse[call.ID] = call.Method
 	c.inFlight++
 	return true
 }
 
-// drain waits until every call is answered, or its time is over.
+// drain sees to it that every call is answered: by itself, if it is finished in
+// time, then because it was cancelled, and in its place if it heeds not even
+// that. The session, which drops what is in flight, ends only afterwards.
 func (c *connection) drain() {
 	c.mu.Lock()
 	c.draining = true
@@ -187,12 +192,56 @@ func (c *connection) drain() {
 	}
 	c.mu.Unlock()
 	close(c.ended)
+	if c.allAnswered(c.grace) {
+		return
+	}
+	c.log.Warn("cancelled calls that were not finished in time")
+	c.cancelCalls()
+	if !c.allAnswered(c.graceForCancel) {
+		c.answerTheRest()
+	}
+}
+
+// allAnswered waits until no call is in flight, or until there is nothing to
+// wait for any more.
+func (c *connection) allAnswered(within time.Duration) bool {
 	select {
 	case <-c.answered:
+		return true
 	case <-c.closed:
-	case <-time.After(c.grace):
-		c.log.Warn("cancelled calls that were not finished in time")
+		return true
+	case <-time.After(within):
+		return false
 	}
+}
+
+// answerTheRest answers the calls that are still in flight, of which nobody
+// knows what they have done by now.
+func (c *connection) answerTheRest() {
+	c.mu.Lock()
+	rest := maps.Clone(c.inUse)
+	c.mu.Unlock()
+	for id, method := range rest {
+		if err := c.Write(context.Background(), unfinished(id, method)); err != nil {
+			c.log.Warn("answering a call that was not finished", "method", method, "error", err)
+		}
+	}
+}
+
+// unfinished is the answer to a call that the server does not see the end of.
+func unfinished(id jsonrpc.ID, method string) *jsonrpc.Response {
+	const reason = "the server is ending, and does not see the end of this call: " +
+		"it may yet be carried out or not; look before you repeat it"
+	answer := &jsonrpc.Response{ID: id, Error: &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: reason}}
+	if method == "tools/call" {
+		// Of what goes wrong in a tool, the model is to read.
+		result, err := json.Marshal(toolError(reason))
+		if err != nil {
+			panic(err) // a text, which always can be written
+		}
+		answer.Result, answer.Error = result, nil
+	}
+	return answer
 }
 
 // Write implements [mcp.Connection].
@@ -200,18 +249,21 @@ func (c *connection) Write(ctx context.Context, message jsonrpc.Message) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if answer, ok := message.(*jsonrpc.Response); ok && c.release(answer.ID) {
+	if answer, ok := message.(*jsonrpc.Response); ok {
+		if !c.release(answer.ID) {
+			return nil // it was answered in its place
+		}
 		defer c.settle()
 	}
 	return c.send(message)
 }
 
 // release frees the id of a call, which the client may use again as soon as
-// it has the answer.
+// it has the answer. It reports whether there is still one to give.
 func (c *connection) release(id jsonrpc.ID) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	known := c.inUse[id]
+	_, known := c.inUse[id]
 	delete(c.inUse, id)
 	return known
 }

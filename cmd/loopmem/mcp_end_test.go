@@ -123,14 +123,21 @@ func TestMCP_endsInTime(t *testing.T) {
 					t.Fatal(err)
 				}
 				// The output ends when the last process that holds it does.
-				if rest, err := io.ReadAll(s.out); err != nil || !locked && len(rest) > 0 {
-					t.Errorf("at the end it writes %q, %v", rest, err)
-				}
+				rest := mcptest.Answers(t, s.out)
 				if took := time.Since(told); took > endsInTime {
 					t.Errorf("it took %s to end", took)
 				}
 				if err := s.Wait(); err != nil && end.parent == nil {
 					t.Errorf("the server ended with: %v", err)
+				}
+				if locked {
+					if m := rest["in vain"]; m.Result == nil || !m.Result.IsError {
+						t.Errorf("the call that waits is answered with %+v, want an error of the tool", m)
+					}
+					delete(rest, "in vain")
+				}
+				if len(rest) > 0 {
+					t.Errorf("at the end it writes %+v", rest)
 				}
 				unlock()
 				if got := w.texts("list"); !slices.Equal(got, []string{"zero", "one"}) {
