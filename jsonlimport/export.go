@@ -52,11 +52,25 @@ type losses struct {
 	foreign int // entries that the form turns into others
 }
 
-// count counts the entries that are ranged over. One that no store takes is
-// damaged, and would make a file that nobody can import.
+// selective is a form that has no place for some entries, and need not have.
+type selective interface {
+	leavesOut(e *memory.Entry) bool
+}
+
+func leavesOut(format Format, e *memory.Entry) bool {
+	form, ok := format.(selective)
+	return ok && form.leavesOut(e)
+}
+
+// count counts the entries that are ranged over, without those that the form
+// leaves out. One that no store takes is damaged, and would make a file that
+// nobody can import.
 func (l *losses) count(entries iter.Seq2[memory.Entry, error]) iter.Seq2[memory.Entry, error] {
 	return func(yield func(memory.Entry, error) bool) {
 		for entry, err := range entries {
+			if err == nil && leavesOut(l.format, &entry) {
+				continue
+			}
 			if err == nil {
 				err = sound(&entry)
 			}

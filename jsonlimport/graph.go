@@ -49,6 +49,11 @@ const (
 	graphTo           = "to"
 	graphRelationType = "relation_type"
 
+	// GraphFileAttribute marks an entry that notes that the graph of a file was
+	// brought into the store. It is about the graph and no part of it, so that
+	// an export to this form leaves it out.
+	GraphFileAttribute = "graph_file"
+
 	kindEntity      = "entity"
 	kindObservation = "observation"
 	kindRelation    = "relation"
@@ -243,6 +248,12 @@ func (Graph) Write(w io.Writer, entries iter.Seq2[memory.Entry, error]) error {
 		}
 	}
 	return nil
+}
+
+// leavesOut implements [selective].
+func (Graph) leavesOut(e *memory.Entry) bool {
+	_, isNote := e.Attributes[GraphFileAttribute]
+	return isNote
 }
 
 // Project implements [Format].

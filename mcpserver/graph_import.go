@@ -81,7 +81,7 @@ func (w graphWriter) brought(path string) memory.Entry {
 	e.ID = w.own(uuid.NewSHA1(graphFiles, []byte(path)))
 	e.CreatedAt, e.MemoryType, e.Pinned = w.now, memory.Episodic, true
 	e.Importance = 1
-	e.Attributes = map[string]string{"graph_file": path}
+	e.Attributes = map[string]string{jsonlimport.GraphFileAttribute: path}
 	return e
 }
 

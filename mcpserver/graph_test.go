@@ -147,6 +147,25 @@ func TestGraph_bringsAFileOnce(t *testing.T) {
 	}
 }
 
+// The note that a file was brought is no part of the graph.
+func TestGraph_exportsWhatItBrought(t *testing.T) {
+	s := newSource(t)
+	connect(t, s, mcpserver.Options{Graph: true, GraphFile: writeGraph(t)}).graph()
+	var exported strings.Builder
+	report, err := jsonlimport.Export(t.Context(), s.Store, memory.Selection{}, jsonlimport.Graph{}, &exported)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(content+"\n", exported.String()); diff != "" {
+		t.Errorf("the graph exported (-want +got):\n%s", diff)
+	}
+	for _, warning := range report.Warnings {
+		if strings.Contains(warning, "another form") {
+			t.Errorf("it warns: %s", warning)
+		}
+	}
+}
+
 func TestGraph_bringsAFileToWhatIsThere(t *testing.T) {
 	file := writeGraph(t)
 	s := newSource(t)
