@@ -35,6 +35,8 @@ func TestServe_passesOverWhatIsNoMessage(t *testing.T) {
 			"not JSON\n", "\n", "null\n", "7\n", "{}\n", "[]\n", "[\n", "\x00\xff\n", `{"jsonrpc":"2.0"}`+"\n",
 			`{"jsonrpc":"1.0","id":"old","method":"ping"}`+"\n",
 			`{"jsonrpc":"2.0","id":{},"method":"ping"}`+"\n",
+			`{"jsonrpc":"2.0","id":1.5,"method":"ping"}`+"\n",
+			`{"jsonrpc":"2.0","id":36028797018963968,"method":"ping"}`+"\n",
 			`{"jsonrpc":"2.0","id":"answer","result":{}}`+"\n",
 			mcptest.Store("long", strings.Repeat("x", 1<<20)),
 			`[{"jsonrpc":"2.0","id":"b1","method":"ping"},{"jsonrpc":"2.0","id":"b2","method":"ping"}]`+"\n",
@@ -45,8 +47,12 @@ func TestServe_passesOverWhatIsNoMessage(t *testing.T) {
 				t.Errorf("%s: answered %t, error %v", id, ok, m.Error)
 			}
 		}
-		if m := got["old"]; m.Error == nil {
-			t.Error("a call of another version of JSON-RPC got no error")
+		for id, what := range map[any]string{
+			"old": "of another version of JSON-RPC", 1.5: "with a fraction as its id", float64(1 << 55): "with too large an id",
+		} {
+			if m := got[id]; m.Error == nil {
+				t.Errorf("a call %s got no error", what)
+			}
 		}
 		if m := got["long"]; m.Result == nil || !m.Result.IsError {
 			t.Error("a text beyond the limit was not refused")

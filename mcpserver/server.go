@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/loopmem/loopmem/memory"
@@ -48,8 +49,9 @@ type Options struct {
 	// MaxConfidentiality is the highest level that the client sees and
 	// stores; nil means [memory.Confidential].
 	MaxConfidentiality *memory.Confidentiality
-	// ReadOnly leaves out every tool that changes something. What is recalled
-	// still counts as accessed, but becomes no stronger.
+	// ReadOnly leaves out every tool that changes something, and what is
+	// recalled becomes no stronger. That it was accessed may still be counted;
+	// that is up to the store that the source opens.
 	ReadOnly bool
 	// Graph offers the tools of the official knowledge-graph server, in place
 	// of those named memory_...
@@ -77,8 +79,8 @@ type Server struct {
 	// when the server has no time left for them.
 	ending      context.Context
 	cancelCalls context.CancelCauseFunc
-	// arguments of each tool, for advice about those it does not know.
-	arguments map[string][]string
+	// arguments of each tool, for advice about those it does not take.
+	arguments map[string]*jsonschema.Schema
 
 	read  memory.Scope // what recalls reach
 	write memory.Scope // what may be changed
@@ -103,7 +105,7 @@ var errEnding = errors.New("the server is ending, as the client asked by closing
 func New(source Source, options Options) *Server {
 	s := &Server{
 		options: options, source: source, log: options.Logger,
-		arguments: make(map[string][]string),
+		arguments: make(map[string]*jsonschema.Schema),
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
@@ -132,7 +134,7 @@ func New(source Source, options Options) *Server {
 				Tools: &mcp.ToolCapabilities{}, Prompts: &mcp.PromptCapabilities{}, Resources: &mcp.ResourceCapabilities{},
 			},
 		})
-	s.mcp.AddReceivingMiddleware(s.endInTime, s.adviseOnArguments)
+	s.mcp.AddReceivingMiddleware(s.endInTime, adviseOnDamage, s.adviseOnArguments)
 	if options.Graph {
 		s.addGraphTools()
 		s.addGraphResource()

@@ -34,7 +34,7 @@ func addTool[In any, Out result](s *Server, tool *mcp.Tool, do func(context.Cont
 	tool.Annotations.OpenWorldHint = new(false)
 	schema := argumentsSchema[In]()
 	tool.InputSchema, tool.OutputSchema = schema, schemaOf[Out]()
-	s.arguments[tool.Name] = schema.PropertyOrder
+	s.arguments[tool.Name] = schema
 	mcp.AddTool(s.mcp, tool, func(ctx context.Context, _ *mcp.CallToolRequest, in In) (*mcp.CallToolResult, Out, error) {
 		var out Out
 		err := s.keeper.use(ctx, func(store memory.Backend) (err error) {
@@ -131,7 +131,8 @@ func (s *Server) bounds() string {
 }
 
 // adviseOnArguments tells a model that called a tool with arguments it does
-// not have which ones it has; the SDK finds the fault, before the tool runs.
+// not have what is wrong with them and which ones it has; the SDK finds the
+// fault, before the tool runs.
 // An argument that is null counts as left out: some models name them all.
 func (s *Server) adviseOnArguments(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, request mcp.Request) (mcp.Result, error) {
@@ -150,7 +151,25 @@ func (s *Server) adviseOnArguments(next mcp.MethodHandler) mcp.MethodHandler {
 		}
 		content, ok := answer.Content[0].(*mcp.TextContent)
 		if ok && strings.HasPrefix(content.Text, `validating "arguments"`) {
-			content.Text = middleCut(content.Text) + "; nothing was done. " + s.usage(call.Params.Name)
+			reason := content.Text
+			if faults := faultsOf(s.arguments[call.Params.Name], call.Params.Arguments); len(faults) > 0 {
+				reason = strings.Join(faults, "; ")
+			}
+			content.Text = middleCut(reason) + "; nothing was done. " + s.usage(call.Params.Name)
+		}
+		return res, err
+	}
+}
+
+// adviseOnDamage makes of the protocol's error one of the tool, where an entry
+// holds a number that JSON does not have. No store takes such an entry, so it
+// was damaged afterwards.
+func adviseOnDamage(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, request mcp.Request) (mcp.Result, error) {
+		res, err := next(ctx, method, request)
+		if unsayable, ok := errors.AsType[*json.UnsupportedValueError](err); ok {
+			return toolError(fmt.Sprintf("an entry of the answer is damaged: a number in it is %s; "+
+				"tell the user, for whom loopmem doctor says which entry it is, and how to mend it", unsayable.Str)), nil
 		}
 		return res, err
 	}
@@ -158,10 +177,11 @@ func (s *Server) adviseOnArguments(next mcp.MethodHandler) mcp.MethodHandler {
 
 // usage tells which arguments a tool has.
 func (s *Server) usage(tool string) string {
-	if len(s.arguments[tool]) == 0 {
+	names := s.arguments[tool].PropertyOrder
+	if len(names) == 0 {
 		return fmt.Sprintf("Call %s again without arguments", tool)
 	}
-	return fmt.Sprintf("Call %s again with arguments as its schema has them: %s", tool, strings.Join(s.arguments[tool], ", "))
+	return fmt.Sprintf("Call %s again with arguments as its schema has them: %s", tool, strings.Join(names, ", "))
 }
 
 // toolError is the answer of a tool that failed.

@@ -5,9 +5,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
 	"maps"
+	"math"
 	"sync"
 	"time"
 
@@ -133,6 +135,9 @@ func (c *connection) accept(line []byte) []jsonrpc.Message {
 	var messages []jsonrpc.Message
 	for _, part := range parts {
 		message, err := jsonrpc.DecodeMessage(part)
+		if err == nil && !keepsID(part) {
+			err = errors.New("the id of a call must be a text, or a whole number of at most 2^53")
+		}
 		if err != nil {
 			c.refuse(part, jsonrpc.CodeInvalidRequest, err)
 			continue
@@ -147,26 +152,47 @@ func (c *connection) accept(line []byte) []jsonrpc.Message {
 	return messages
 }
 
+// keepsID reports whether the SDK would answer under the id that a message
+// has: it turns the numbers into integers.
+func keepsID(part []byte) bool {
+	var message struct{ ID any }
+	if json.Unmarshal(part, &message) != nil {
+		return true // for the SDK to refuse
+	}
+	id, isNumber := message.ID.(float64)
+	return !isNumber || isWhole(id) && math.Abs(id) <= 1<<53
+}
+
+func isWhole(n float64) bool { return n == math.Trunc(n) }
+
 // refuse answers what is no message, if it says at least which call it was
-// meant to be. An answer without an id would be no message either, and there
-// are clients that end on it.
+// meant to be, under the id as it was written. An answer without an id would be
+// no message either, and there are clients that end on it.
 func (c *connection) refuse(part []byte, code int64, reason error) {
 	c.log.Warn("passed over a line that is no message", "error", reason)
 	var call struct {
-		ID     any
+		ID     json.RawMessage
 		Method any
 	}
-	if json.Unmarshal(part, &call) != nil || call.Method == nil {
+	if json.Unmarshal(part, &call) != nil || call.Method == nil || !isID(call.ID) {
 		return
 	}
-	id, err := jsonrpc.MakeID(call.ID)
-	if err != nil || !id.IsValid() {
-		return
+	line, err := json.Marshal(struct {
+		Version string          `json:"jsonrpc"`
+		ID      json.RawMessage `json:"id"`
+		Error   *jsonrpc.Error  `json:"error"`
+	}{"2.0", call.ID, &jsonrpc.Error{Code: code, Message: reason.Error()}})
+	if err == nil {
+		err = c.writeLine(line)
 	}
-	answer := &jsonrpc.Response{ID: id, Error: &jsonrpc.Error{Code: code, Message: reason.Error()}}
-	if err := c.send(answer); err != nil {
+	if err != nil {
 		c.log.Warn("answering a line that is no message", "error", err)
 	}
+}
+
+// isID reports whether JSON-RPC has such ids: texts and numbers.
+func isID(raw json.RawMessage) bool {
+	return len(raw) > 0 && (raw[0] == '"' || raw[0] == '-' || '0' <= raw[0] && raw[0] <= '9')
 }
 
 // admit takes note of a call, unless one of that id is in flight.
@@ -278,15 +304,19 @@ func (c *connection) settle() {
 	}
 }
 
-// send writes a message in a single write, so that a process that is killed
-// leaves whole lines.
 func (c *connection) send(message jsonrpc.Message) error {
 	line, err := jsonrpc.EncodeMessage(message)
 	if err != nil {
 		return err
 	}
+	return c.writeLine(line)
+}
+
+// writeLine writes a message in a single write, so that a process that is
+// killed leaves whole lines.
+func (c *connection) writeLine(line []byte) error {
 	c.writing.Lock()
 	defer c.writing.Unlock()
-	_, err = c.out.Write(append(line, '\n'))
+	_, err := c.out.Write(append(line, '\n'))
 	return err
 }
