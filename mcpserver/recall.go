@@ -66,7 +66,8 @@ func (s *Server) addRecall() {
 		Title: "Recall memories",
 		Description: "Look up what is remembered, before answering or deciding anything that earlier conversations may " +
 			"bear on. Returns the best entries by relevance, importance, age and strength, with entries they are " +
-			"linked to, long texts shortened. Ask in plain language, or give the few words that matter.",
+			"linked to, long texts shortened. Ask in plain language, or give the few words that matter. " +
+			"It changes nothing of what entries say; " + s.bookKeeping(),
 		Annotations: reading(),
 	}, func(ctx context.Context, store memory.Backend, in recallArguments) (recollection, error) {
 		page, err := s.page(in)
@@ -94,6 +95,16 @@ func (s *Server) addRecall() {
 		}
 		return r, nil
 	})
+}
+
+// bookKeeping tells of what a recall does beside answering. It is annotated as
+// reading all the same: clients ask a person before anything else, and this is
+// what a store keeps about its use, as others keep the time of an access.
+func (s *Server) bookKeeping() string {
+	if s.options.ReadOnly {
+		return "nor does it make what is found stronger here."
+	}
+	return "that an entry was recalled is counted, and makes it fade more slowly unless reinforce is false."
 }
 
 // page returns the page that the arguments ask for: the first one of a query,

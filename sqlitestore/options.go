@@ -25,6 +25,11 @@ type Options struct {
 	// [SynchronousNormal].
 	Synchronous Synchronous
 
+	// Uncounted leaves the entries as they are that Recall and Retrieve return:
+	// no access is counted, and nothing becomes stronger. For a process that
+	// only reads, and is to leave no trace of what it asked for.
+	Uncounted bool
+
 	// ArchiveFor is how long entries removed by consolidation, Prune or the
 	// capacity bound can be restored; 0 means 30 days. What is older is
 	// dropped by the next consolidation.

@@ -34,7 +34,7 @@ func (s *Store) Recall(ctx context.Context, query memory.Query) (result memory.R
 	if err != nil {
 		return memory.Recollection{}, fmt.Errorf("recall: %w", err)
 	}
-	if len(result.Hits) == 0 {
+	if len(result.Hits) == 0 || s.options.Uncounted {
 		return result, nil
 	}
 	touches := make([]touch, len(result.Hits))

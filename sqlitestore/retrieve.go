@@ -50,7 +50,7 @@ func (s *Store) Retrieve(ctx context.Context, query string, limit int) ([]memory
 	var matches []memory.Match
 	for _, hit := range ranked {
 		matches = append(matches, memory.Match{Entry: rows[hit.RowID].entry, Score: hit.Score, Matched: hit.Matched})
-		if hit.Matched {
+		if hit.Matched && !s.options.Uncounted {
 			stamps[hit.RowID] = now
 		}
 	}

@@ -70,6 +70,7 @@ neither leave nor come in.`,
 			if err != nil {
 				return err
 			}
+			a.uncounted = options.ReadOnly
 			options.Logger = a.logger()
 			options.GraphFile = expandHome(cmp.Or(options.GraphFile, a.getenv("MEMORY_FILE_PATH")), a.getenv)
 			if info, ok := debug.ReadBuildInfo(); ok {
@@ -93,7 +94,7 @@ neither leave nor come in.`,
 	flags.StringVar(&share, "share", "", "recalls also reach this `AGENT` and those below it; empty: everything")
 	flags.Func("max-confidentiality", "entries above this `LEVEL` neither leave nor come in (default confidential)",
 		into(&options.MaxConfidentiality, memory.ParseConfidentiality))
-	flags.BoolVar(&options.ReadOnly, "read-only", false, "offer no tool that changes anything")
+	flags.BoolVar(&options.ReadOnly, "read-only", false, "offer no tool that changes anything, and count no access")
 	flags.Func("consolidate-every", "consolidate that often, such as `24h` or 7d, once for all servers on the file; 0: never (default 0)",
 		intoValue(&options.ConsolidateEvery, parseAge))
 	flags.Func("cache", "use up to this `SIZE` of memory to answer fast, such as 256MiB; 0: none (default 64MiB, enough for 200,000 entries)",

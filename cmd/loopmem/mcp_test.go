@@ -324,6 +324,42 @@ func TestMCP_readsOfADeletedFile(t *testing.T) {
 	}
 }
 
+// No JSON has the number, so it would end the call as an error of the protocol,
+// which no model reads.
+func TestMCP_entryIsDamaged(t *testing.T) {
+	w := newWorld(t)
+	w.add("damaged")
+	id := w.object("list", "--json")["id"].(string)
+	w.sqlite(`UPDATE entry_state SET relevance = 9e999, strength = 9e999`)
+	c := w.mcpClient()
+	result, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: "memory_get", Arguments: map[string]any{"id": id}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := result.Content[0].(*mcp.TextContent).Text; !result.IsError || !strings.Contains(text, "damaged") || !strings.Contains(text, "loopmem doctor") {
+		t.Errorf("an error %t: %s", result.IsError, text)
+	}
+	// A recall says nothing that comes from the number alone.
+	if _, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: "memory_recall", Arguments: map[string]any{"explain": true}}); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestMCP_readOnlyWritesNothing(t *testing.T) {
+	for _, readOnly := range []bool{false, true} {
+		w := newWorld(t)
+		w.add("asked for")
+		c := w.mcpClient(fmt.Sprintf("--read-only=%t", readOnly))
+		if _, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: "memory_recall"}); err != nil {
+			t.Fatal(err)
+		}
+		c.end()
+		if counted := w.number(`SELECT access_count FROM entry_state`) > 0; counted == readOnly {
+			t.Errorf("with --read-only=%t, a recall is counted: %t", readOnly, counted)
+		}
+	}
+}
+
 func TestMCP_consolidatesOnceForAllServers(t *testing.T) {
 	const servers = 4
 	w := newWorld(t)

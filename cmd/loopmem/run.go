@@ -51,6 +51,7 @@ type app struct {
 	wait        time.Duration
 	synchronous sqlitestore.Synchronous
 	mirrorBytes int64 // see sqlitestore.Options; only servers ask often
+	uncounted   bool  // see sqlitestore.Options; for servers that only read
 	scope       memory.Scope
 }
 

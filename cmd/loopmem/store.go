@@ -121,6 +121,7 @@ func (a *app) openPath(ctx context.Context, path string, want access, options []
 		BusyTimeout: a.wait,
 		Synchronous: a.synchronous,
 		MirrorBytes: a.mirrorBytes,
+		Uncounted:   a.uncounted,
 	}, options...)
 	if err != nil {
 		return nil, err // not store: it would be a nil pointer that is no nil Backend
