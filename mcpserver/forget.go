@@ -21,7 +21,8 @@ func (s *Server) addForget() {
 		Name:  "memory_forget",
 		Title: "Forget a memory",
 		Description: "Remove an entry for good; it cannot be restored. For what the user wants gone, and for what was " +
-			"wrong all along. What has merely changed is better updated.",
+			"wrong all along. What has merely changed is better updated. Where no byte of it may be left in unused " +
+			"parts of the file, the user runs loopmem compact afterwards.",
 		Annotations: destroying(true),
 	}, func(ctx context.Context, store memory.Backend, in idArgument) (forgotten, error) {
 		return named(ctx, store, in.ID, func(id uuid.UUID) (forgotten, error) {

@@ -337,7 +337,8 @@ func (s *Store) Update(ctx context.Context, id uuid.UUID, change memory.Change) 
 // duplicates that were merged into it. No query nor index of this or another
 // process finds anything of it again.
 //
-// Its bytes are overwritten, and the write-ahead log is emptied, which fails as
+// Its bytes are overwritten, also those of its words in the index of their
+// parts, and the write-ahead log is emptied, which fails as
 // long as a reader holds an old state open; the next writes then try it again.
 // Copies that SQLite has left in unused parts of pages stay until
 // [Store.Compact].
@@ -384,7 +385,7 @@ func (s *Store) forgetAll(ctx context.Context, ids []uuid.UUID) (live, archived 
 					old = append(old, id)
 				}
 			}
-			return nil
+			return w.dropTrigrams()
 		})
 		if err != nil {
 			return live, archived, err
