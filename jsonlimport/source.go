@@ -122,14 +122,11 @@ func cause(err error) error {
 // copy spools a stream. The read itself cannot be interrupted, so it is left
 // behind when the context ends; it fails once the spool is closed.
 func (s *source) copy(ctx context.Context, stream io.Reader, tempDir string, progress func(int64)) error {
-	spool, err := os.CreateTemp(tempDir, "loopmem-import-*.jsonl")
+	spool, err := newTemporary(tempDir, "loopmem-import-*.jsonl")
 	if err != nil {
 		return fileError(s.Name, err, "cannot be copied to a temporary file: %v", err)
 	}
 	s.spool = spool
-	// Where the system lets an open file be removed, nothing stays behind
-	// even if the process is killed. Elsewhere close removes it.
-	os.Remove(spool.Name())
 	done := make(chan error, 1)
 	go func() {
 		_, err := io.Copy(spool, &meter{in: stream, report: func(n int64) {
@@ -157,9 +154,24 @@ func (s *source) copy(ctx context.Context, stream io.Reader, tempDir string, pro
 
 func (s *source) close() {
 	if s.spool != nil {
-		s.spool.Close()
-		os.Remove(s.spool.Name())
+		closeTemporary(s.spool)
 	}
+}
+
+// newTemporary makes a file for as long as it is open. Where the system lets an
+// open file be removed, nothing stays behind even if the process is killed.
+// Elsewhere closeTemporary removes it.
+func newTemporary(folder, pattern string) (*os.File, error) {
+	file, err := os.CreateTemp(folder, pattern)
+	if err == nil {
+		os.Remove(file.Name())
+	}
+	return file, err
+}
+
+func closeTemporary(file *os.File) {
+	file.Close()
+	os.Remove(file.Name())
 }
 
 // unchanged fails with [ErrSourceChanged] if the file was written to, or

@@ -21,19 +21,14 @@ type spool struct {
 }
 
 func newSpool() (*spool, error) {
-	file, err := os.CreateTemp("", "loopmem-export-*.jsonl")
+	file, err := newTemporary("", "loopmem-export-*.jsonl")
 	if err != nil {
 		return nil, err
 	}
-	// As for the copy of a stream: even a killed process leaves nothing behind.
-	os.Remove(file.Name())
 	return &spool{file: file, out: bufio.NewWriterSize(file, bufferSize)}, nil
 }
 
-func (s *spool) close() {
-	s.file.Close()
-	os.Remove(s.file.Name())
-}
+func (s *spool) close() { closeTemporary(s.file) }
 
 func (s *spool) add(e *memory.Entry) error {
 	s.line = append(e.AppendJSON(s.line[:0]), '\n')
