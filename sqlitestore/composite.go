@@ -91,7 +91,7 @@ type leader struct {
 }
 
 func (a leader) before(b leader) bool {
-	return a.score > b.score || a.score == b.score && a.position < b.position
+	return topk.Higher(a.score, b.score, a.position, b.position)
 }
 
 // manyPieces is from how many pieces on a word is so frequent a part of words

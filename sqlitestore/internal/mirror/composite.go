@@ -16,7 +16,7 @@ type scored struct {
 }
 
 func (a scored) before(b scored) bool {
-	return a.score > b.score || a.score == b.score && a.position < b.position
+	return topk.Higher(a.score, b.score, a.position, b.position)
 }
 
 // Composite weighs a composite query and returns the rows of the highest

@@ -18,7 +18,7 @@ type Match struct {
 
 // Before orders matches by score, ties by insertion order.
 func (a Match) Before(b Match) bool {
-	return a.Score > b.Score || a.Score == b.Score && a.Position < b.Position
+	return topk.Higher(a.Score, b.Score, a.Position, b.Position)
 }
 
 // oneSearch is how many postings are counted in the time in which one list of

@@ -6,6 +6,12 @@ import (
 	"slices"
 )
 
+// Higher is how rankings order their rows: the higher score comes first, and of
+// two that are equal the one that is before the other in insertion order.
+func Higher[S float32 | float64](a, b S, positionA, positionB int64) bool {
+	return a > b || a == b && positionA < positionB
+}
+
 // Best keeps the best values of any number offered, up to a limit. Make one
 // with [New].
 type Best[T any] struct {
