@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -70,9 +71,10 @@ type departure struct {
 	as     archivedRow
 }
 
-// departing prepares what need not be done under the lock.
-func departing(r *row, reason string, mergedInto uuid.UUID) departure {
-	d := departure{r, r.damage(), archivedRow{Reason: reason, Entry: string(r.entry.AppendJSON(nil))}}
+// departing prepares what need not be done under the lock. The damage of the row
+// is given, as most who call have looked at it: what they take out has none.
+func departing(r *row, damage int64, reason string, mergedInto uuid.UUID) departure {
+	d := departure{r, damage, archivedRow{Reason: reason, Entry: string(r.entry.AppendJSON(nil))}}
 	if mergedInto != uuid.Nil {
 		d.as.MergedInto = mergedInto[:]
 	}
@@ -100,10 +102,17 @@ func (w *writeTx) insertArchived(id uuid.UUID, a *archivedRow) error {
 	return err
 }
 
+// archivedEntry is a row of the archive with what it says.
+type archivedEntry struct {
+	row   archivedRow
+	holds Archived
+	err   error // why the row cannot be read, or nil
+}
+
 // archived reads what the archive has within the scope and meets the condition,
 // the latest first. Of a row that cannot be read nobody knows the scope: a
 // handle of the whole store gets it.
-func (s *Store) archived(t *tx, c condition) (rows []archivedRow, err error) {
+func (s *Store) archived(t *tx, c condition) (found []archivedEntry, err error) {
 	var all []archivedRow
 	if err := t.collect(&all, selectArchived+c.sql()+" ORDER BY archive_id DESC", c.args...); err != nil {
 		return nil, err
@@ -111,10 +120,10 @@ func (s *Store) archived(t *tx, c condition) (rows []archivedRow, err error) {
 	for _, r := range all {
 		a, err := r.decode()
 		if err == nil && s.scope.Contains(a.Entry.Agent, a.Entry.Confidentiality) || err != nil && s.scope.Whole() {
-			rows = append(rows, r)
+			found = append(found, archivedEntry{r, a, err})
 		}
 	}
-	return rows, nil
+	return found, nil
 }
 
 // countArchived counts what the archive has within the scope.
@@ -123,21 +132,20 @@ func (s *Store) countArchived(t *tx) (n int, err error) {
 		err = t.get(&n, `SELECT count(*) FROM archive`)
 		return n, err
 	}
-	rows, err := s.archived(t, condition{})
-	return len(rows), err
+	found, err := s.archived(t, condition{})
+	return len(found), err
 }
 
 // Archive lists what can be restored, the latest first.
 func (s *Store) Archive(ctx context.Context) (entries []Archived, err error) {
 	err = s.view(ctx, func(t *tx) error {
-		rows, err := s.archived(t, condition{})
-		for i := range rows {
-			a, err := rows[i].decode()
-			if err != nil {
-				s.settings.Logger.Warn("left out of the list of what is archived", "database", s.path, "error", err)
+		found, err := s.archived(t, condition{})
+		for i := range found {
+			if found[i].err != nil {
+				s.settings.Logger.Warn("left out of the list of what is archived", "database", s.path, "error", found[i].err)
 				continue
 			}
-			entries = append(entries, a)
+			entries = append(entries, found[i].holds)
 		}
 		return err
 	})
@@ -154,18 +162,18 @@ func (s *Store) Archive(ctx context.Context) (entries []Archived, err error) {
 // is [memory.ErrNotFound], one that the store has again [memory.ErrConflict].
 func (s *Store) Restore(ctx context.Context, id uuid.UUID) (entry memory.Entry, err error) {
 	err = s.write(ctx, func(w *writeTx) error {
-		rows, err := s.archived(w.tx, where("id = ?", id[:]))
+		found, err := s.archived(w.tx, where("id = ?", id[:]))
 		if err != nil {
 			return err
 		}
-		if len(rows) == 0 {
+		if len(found) == 0 {
 			return memory.ErrNotFound
 		}
-		found, err := rows[0].decode()
-		if err != nil {
-			return err
+		latest := &found[0]
+		if latest.err != nil {
+			return latest.err
 		}
-		entry = found.Entry
+		entry = latest.holds.Entry
 		entry.LastAccessed = &w.now
 		if err := w.dropMisfit(&entry); err != nil {
 			return err
@@ -174,10 +182,10 @@ func (s *Store) Restore(ctx context.Context, id uuid.UUID) (entry memory.Entry, 
 		if err := w.put(s.scope, &entry, memory.Fail, &result); err != nil {
 			return err
 		}
-		if err := w.distrust(id, rows[0].damage()); err != nil {
+		if err := w.distrust(id, latest.row.damage()); err != nil {
 			return err
 		}
-		return w.dropArchived(rows)
+		return w.dropArchived(found)
 	})
 	if err != nil {
 		return memory.Entry{}, fmt.Errorf("restore %s: %w", id, err)
@@ -211,35 +219,48 @@ func (s *Store) PurgeArchive(ctx context.Context, age time.Duration) (purged int
 }
 
 // forgetArchived drops what the archive has of an id within the scope, and of
-// the entries that were merged into it, whose texts are nearly the same; of
-// those that were merged into them in turn, too. It returns how many copies of
-// the entry itself there were.
-func (s *Store) forgetArchived(w *writeTx, id uuid.UUID) (int, error) {
+// the entries that were merged into it, or into those in turn, what has the same
+// words as that or as the texts given: the others are memories of their own, which
+// nobody wanted forgotten. It returns how many copies of the entry there were.
+func (s *Store) forgetArchived(w *writeTx, id uuid.UUID, texts ...string) (int, error) {
 	own, err := s.archived(w.tx, where("id = ?", id[:]))
 	if err != nil {
 		return 0, err
 	}
-	if err := w.dropArchived(own); err != nil {
-		return 0, err
+	for i := range own {
+		texts = append(texts, own[i].holds.Entry.Memory)
 	}
+	forgotten := make(map[string]bool)
+	for _, text := range texts {
+		forgotten[wordsOf(text)] = true
+	}
+	gone := own
+	seen := map[string]bool{string(id[:]): true}
 	for ids := [][]byte{id[:]}; len(ids) > 0; ids = ids[1:] {
 		merged, err := s.archived(w.tx, where("merged_into = ?", ids[0]))
 		if err != nil {
 			return 0, err
 		}
-		if err := w.dropArchived(merged); err != nil {
-			return 0, err
-		}
-		for i := range merged {
-			ids = append(ids, merged[i].ID)
+		for _, m := range merged {
+			if m.err != nil || forgotten[wordsOf(m.holds.Entry.Memory)] {
+				gone = append(gone, m)
+			}
+			if key := string(m.row.ID); !seen[key] {
+				seen[key] = true
+				ids = append(ids, m.row.ID)
+			}
 		}
 	}
-	return len(own), nil
+	return len(own), w.dropArchived(gone)
 }
 
-func (w *writeTx) dropArchived(rows []archivedRow) error {
-	for _, r := range rows {
-		if _, err := w.exec(`DELETE FROM archive WHERE archive_id = ?`, r.ArchiveID); err != nil {
+// wordsOf is a text without what near duplicates differ in although they say the
+// same: the order and number of its words, and what stands between them.
+func wordsOf(text string) string { return strings.Join(sortedSet(memory.Pieces(text)), " ") }
+
+func (w *writeTx) dropArchived(found []archivedEntry) error {
+	for i := range found {
+		if _, err := w.exec(`DELETE FROM archive WHERE archive_id = ?`, found[i].row.ArchiveID); err != nil {
 			return err
 		}
 	}

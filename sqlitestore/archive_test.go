@@ -231,3 +231,29 @@ func TestForgetMerged(t *testing.T) {
 	}
 	mustArchive(t, s)
 }
+
+// TestForgetLeavesOthers forgets an entry into which one of other words was
+// merged: that is a memory of its own, and can still be restored.
+func TestForgetLeavesOthers(t *testing.T) {
+	s := mustOpen(t, filepath.Join(t.TempDir(), "memory.db"), Options{},
+		memory.WithClock(func() time.Time { return fixtureTime.Add(time.Hour) }))
+	for n, text := range []string{"the deploy of the service needs the vault on monday", "the deploy of the service needs the vault on friday"} {
+		e := fixture(n)
+		e.Memory, e.Agent = text, "team"
+		if err := s.Store(t.Context(), e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.settings.Consolidation.MergeThreshold = 0.5
+	if stats, err := s.Consolidate(t.Context()); err != nil || stats.Merged != 1 {
+		t.Fatalf("Consolidate gave %+v and %v, want one merged", stats, err)
+	}
+	archived, err := s.Archive(t.Context())
+	if err != nil || len(archived) != 1 {
+		t.Fatalf("the archive holds %v, %v; want one", archived, err)
+	}
+	if found, err := s.Forget(t.Context(), archived[0].MergedInto); !found || err != nil {
+		t.Fatalf("Forget gave %v, %v", found, err)
+	}
+	mustArchive(t, s, archived[0].Entry.ID)
+}

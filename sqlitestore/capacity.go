@@ -29,7 +29,7 @@ func (w *writeTx) makeRoom() error {
 		if err != nil {
 			return err
 		}
-		if err := w.archive(departing(&rows[0], ReasonEvicted, uuid.Nil)); err != nil {
+		if err := w.archive(departing(&rows[0], rows[0].damage(), ReasonEvicted, uuid.Nil)); err != nil {
 			return err
 		}
 	}

@@ -243,7 +243,7 @@ func (p *passPlan) prepare() {
 		if removal.MergedInto != uuid.Nil {
 			reason = ReasonMerged
 		}
-		p.departures = append(p.departures, departing(&p.rows[removal.Index], reason, removal.MergedInto))
+		p.departures = append(p.departures, departing(&p.rows[removal.Index], 0, reason, removal.MergedInto))
 	}
 	for i := range p.plan.Survivors {
 		survivor := &p.plan.Survivors[i]

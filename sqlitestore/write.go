@@ -333,8 +333,8 @@ func (s *Store) Update(ctx context.Context, id uuid.UUID, change memory.Change) 
 }
 
 // Forget implements [memory.Recaller]. What the archive has of the entry goes
-// too, also where the entry itself is gone already, and so do the near
-// duplicates that were merged into it. No query nor index of this or another
+// too, also where the entry itself is gone already, and so do entries of the
+// same words that were merged into it. No query nor index of this or another
 // process finds anything of it again.
 //
 // Its bytes are overwritten, also those of its words in the index of their
@@ -402,8 +402,10 @@ func (s *Store) forget(w *writeTx, id uuid.UUID) (found bool, archived int, err 
 	if err != nil {
 		return false, 0, err
 	}
+	var texts []string
 	if len(rows) > 0 {
 		e := &rows[0].entry
+		texts = append(texts, e.Memory)
 		if !s.scope.Contains(e.Agent, e.Confidentiality) {
 			return false, 0, nil
 		}
@@ -411,7 +413,7 @@ func (s *Store) forget(w *writeTx, id uuid.UUID) (found bool, archived int, err 
 			return false, 0, err
 		}
 	}
-	archived, err = s.forgetArchived(w, id)
+	archived, err = s.forgetArchived(w, id, texts...)
 	return len(rows) > 0, archived, err
 }
 
@@ -460,7 +462,7 @@ func (s *Store) Prune(ctx context.Context, minStrength float64, minAge time.Dura
 		for i := range rows {
 			// What is damaged stays for somebody to look at; see planFor.
 			if rule.Removes(&rows[i].entry, w.now) && rows[i].damage() == 0 {
-				leaving = append(leaving, departing(&rows[i], ReasonPruned, uuid.Nil))
+				leaving = append(leaving, departing(&rows[i], 0, ReasonPruned, uuid.Nil))
 			}
 		}
 		removed = len(leaving)

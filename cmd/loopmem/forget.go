@@ -21,7 +21,7 @@ func forgetCommand(a *app) *cobra.Command {
 		Use:   "forget {ID... | filters}",
 		Short: "Remove entries for good",
 		Long: `Remove entries for good: they do not go to the archive, and what they held is
-overwritten; near duplicates that consolidation has merged into them go as well.
+overwritten; entries of the same words that were merged into them go as well.
 Entries, also archived ones, are named by ids or chosen by filters; with filters,
 you are asked first, and without a terminal to ask on need --yes. The database is
 compacted after that, so that no byte of them is left in its files.`,
