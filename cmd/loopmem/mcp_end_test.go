@@ -117,6 +117,10 @@ func TestMCP_endsInTime(t *testing.T) {
 					s.say(mcptest.Call("counted later", "memory_recall", `{}`))
 					s.hear()
 					s.say(mcptest.Store("in vain", "two"))
+					// A line in the pipe is not yet a call that the server
+					// has; once it answers the next line, it has this one.
+					s.say(mcptest.Ping("read"))
+					s.hear()
 				}
 				told := time.Now()
 				if err := end.tell(s); err != nil {

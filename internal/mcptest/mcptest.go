@@ -35,6 +35,11 @@ func Store(id any, text string) string {
 	return Call(id, "memory_store", string(arguments))
 }
 
+// Ping is the line that a server answers at once, having read the ones before.
+func Ping(id string) string {
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%q,"method":"ping"}`+"\n", id)
+}
+
 // Message is a line of a server.
 type Message struct {
 	ID     any
