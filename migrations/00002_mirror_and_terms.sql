@@ -3,21 +3,27 @@
 -- to those that were merged into it.
 
 -- +goose Up
-ALTER TABLE store ADD COLUMN changes_since INTEGER NOT NULL DEFAULT 0; -- from which version on rows and tombstones tell what has changed
 
--- entry_state.version is that of the store when anything of the entry last
--- changed, its content included, but for the decay of a whole pass.
-UPDATE entry_state
-SET version = (SELECT max(entry_state.version, entry.version) FROM entry WHERE entry.row_id = entry_state.row_id);
-CREATE INDEX entry_state_by_version ON entry_state (version); -- what has changed since
-
-DROP TABLE tombstone;
-CREATE TABLE tombstone (
-    version INTEGER NOT NULL, -- store.version when the row went
+-- The rows that were stored, changed in any way or removed, for processes that
+-- remember rows. It grows at its end, where an index by version would be
+-- written all over for every access that is counted.
+CREATE TABLE change (
+    version INTEGER NOT NULL, -- store.version after it
     row_id  INTEGER NOT NULL,
     PRIMARY KEY (version, row_id)
 ) STRICT, WITHOUT ROWID;
+ALTER TABLE store ADD COLUMN changes_since INTEGER NOT NULL DEFAULT 0; -- after which version the table change knows all of them
 UPDATE store SET changes_since = version;
+DROP TABLE tombstone;
+ALTER TABLE entry_state DROP COLUMN version;
+
+-- Hardly any row has a strength that does not fade yet, and an index of all
+-- would be written for every access. A row that is not ahead has a
+-- strength_base of written_at at most.
+ALTER TABLE store ADD COLUMN written_at INTEGER NOT NULL DEFAULT 0; -- the latest time of any write
+DROP INDEX entry_state_by_strength_base;
+ALTER TABLE entry_state ADD COLUMN ahead INTEGER NOT NULL DEFAULT 0; -- whether strength_base was in the future when it was written
+CREATE INDEX entry_state_ahead ON entry_state (strength_base) WHERE ahead;
 
 CREATE INDEX archive_by_merged_into ON archive (merged_into) WHERE merged_into IS NOT NULL;
 
@@ -41,13 +47,17 @@ CREATE TABLE term (
     term_id INTEGER PRIMARY KEY,
     term    TEXT NOT NULL UNIQUE
 ) STRICT;
-DROP TABLE tombstone;
+DROP INDEX entry_state_ahead;
+ALTER TABLE entry_state DROP COLUMN ahead;
+CREATE INDEX entry_state_by_strength_base ON entry_state (strength_base);
+ALTER TABLE store DROP COLUMN written_at;
+ALTER TABLE entry_state ADD COLUMN version INTEGER NOT NULL DEFAULT 0;
 CREATE TABLE tombstone (
     row_id  INTEGER PRIMARY KEY,
     version INTEGER NOT NULL
 ) STRICT;
-DROP INDEX entry_state_by_version;
-DROP INDEX archive_by_merged_into;
 ALTER TABLE store DROP COLUMN changes_since;
+DROP TABLE change;
+DROP INDEX archive_by_merged_into;
 UPDATE store SET index_version = 0;
 PRAGMA user_version = 1;

@@ -56,12 +56,15 @@ func (f *fading) entry() *memory.Entry {
 
 const selectFading = `
 	SELECT s.row_id, s.position, s.created_at, s.strength_base, s.fade, s.strength
-	FROM entry_state AS s CROSS JOIN entry AS e USING (row_id)
-	WHERE NOT e.pinned `
+	FROM entry_state AS s CROSS JOIN entry AS e USING (row_id) `
 
-const walkFading = `
-	  AND (s.fade, s.strength_base) > (?, ?)
-	ORDER BY s.fade, s.strength_base, s.created_at, s.position`
+const inOrderOfFading = ` ORDER BY s.fade, s.strength_base, s.created_at, s.position`
+
+// fadingAfter is the condition of the rows that the walk in this order has
+// before it.
+func fadingAfter(last fading) condition {
+	return where("NOT e.pinned").and(where("(s.fade, s.strength_base) > (?, ?)", last.Fade, last.Base))
+}
 
 // weakest finds the unpinned entry that has to make room first. It walks the
 // rows in the order in which they fade, and stops where no later one can be
@@ -92,15 +95,19 @@ func (w *writeTx) weakest() (rowID int64, err error) {
 			last = *f
 			consider(f)
 			return nil
-		}, walkFading, last.Fade, last.Base)
+		}, fadingAfter(last), inOrderOfFading)
 		if err != nil && err != errEnough {
 			return 0, err
 		}
 	}
+	unfading, err := w.unfading()
+	if err != nil {
+		return 0, err
+	}
 	err = w.eachFading(func(f *fading) error {
 		consider(f)
 		return nil
-	}, `AND s.strength_base > ?`, nanos(w.now))
+	}, where("NOT e.pinned").and(unfading), "")
 	if err == nil && best == nil {
 		err = memory.ErrFull
 	}
@@ -119,12 +126,12 @@ func (w *writeTx) mayBeWeaker(f, best *fading) bool {
 	return least >= 1 || f.Fade <= fadeThreshold(max(least, tiny), w.now)+fadeMargin
 }
 
-func (w *writeTx) eachFading(visit func(*fading) error, rest string, args ...any) error {
+func (w *writeTx) eachFading(visit func(*fading) error, c condition, order string) error {
 	return w.each(func(rows *sqlx.Rows) error {
 		var f fading
 		if err := rows.StructScan(&f); err != nil {
 			return err
 		}
 		return visit(&f)
-	}, selectFading+rest, args...)
+	}, selectFading+c.sql()+order, c.args...)
 }

@@ -189,10 +189,11 @@ func (c *check) rows() error {
 		c.damage("entry", "%d entries have no row in entry_state", lonely)
 	}
 	var derived struct {
-		Version int64   `db:"version"`
-		Base    int64   `db:"strength_base"`
-		Fade    float64 `db:"fade"`
-		Root    string  `db:"root"`
+		Base  int64   `db:"strength_base"`
+		Fade  float64 `db:"fade"`
+		Found bool    `db:"found"`
+		Root  string  `db:"root"`
+		Told  bool    `db:"told"`
 	}
 	return c.eachRow(func(r row) error {
 		id := r.entry.ID.String()
@@ -202,14 +203,18 @@ func (c *check) rows() error {
 		if r.stateDamage() != 0 {
 			c.damage(id, "the relevance, strength or access fields are not what was stored")
 		}
-		err := c.get(&derived, `SELECT version, strength_base, fade, root FROM entry_state WHERE row_id = ?`, r.rowID)
-		if err == nil && (derived.Base != nanos(r.entry.StrengthBase()) || derived.Fade != fadeOf(&r.entry)) {
+		err := c.get(&derived, `
+			SELECT strength_base, fade, ahead OR strength_base <= written_at AS found, root,
+			       ?2 <= changes_since OR EXISTS (SELECT * FROM change AS c WHERE c.version = ?2 AND c.row_id = ?1) AS told
+			FROM entry_state, store
+			WHERE row_id = ?1`, r.rowID, r.version)
+		if err == nil && (derived.Base != nanos(r.entry.StrengthBase()) || derived.Fade != fadeOf(&r.entry) || !derived.Found) {
 			c.index(id, "the order by strength is not that of its strength")
 		}
 		if err == nil && derived.Root != memory.Root(r.entry.Agent) {
 			c.index(id, "it is not among the entries of its agent root")
 		}
-		if err == nil && derived.Version < r.version {
+		if err == nil && !derived.Told {
 			c.index(id, "processes that remember it are not told that it has changed")
 		}
 		return err
@@ -300,7 +305,7 @@ func (c *check) postings() error {
 	err := c.eachRow(func(r row) error {
 		words := indexedOf(&r.entry)
 		var set tokenSet
-		add := func(kind byte, texts []string, ids map[string]int64, used map[string]bool) {
+		add := func(kind string, texts []string, ids map[string]int64, used map[string]bool) {
 			for _, text := range texts {
 				used[text] = true
 				id, known := ids[text]

@@ -177,10 +177,8 @@ func (r *recall) holders(tokens []string) (rows map[int64]bool, all bool, err er
 		if len(pieces) > manyPieces && !r.query.ExactWords {
 			return nil, true, nil
 		}
-		for _, piece := range pieces {
-			if err := r.tx.holders(rows, token(inText, piece), token(inKeyword, piece)); err != nil {
-				return nil, false, err
-			}
+		if err := r.tx.holders(rows, anyOf(inText+inKeyword, pieces...)); err != nil {
+			return nil, false, err
 		}
 	}
 	return rows, false, nil

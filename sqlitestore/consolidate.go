@@ -341,12 +341,16 @@ func (w *writeTx) settle(p passPlan) error {
 		moves = append(moves, move{survivor, &p.rows[survivor.Index], position})
 	}
 	slices.SortFunc(moves, func(a, b move) int { return cmp.Compare(a.old.rowID, b.old.rowID) })
+	var rewritten []replacement
 	for _, m := range moves {
 		if m.Rewritten {
-			if err := w.replaceContent(m.old, &m.Entry); err != nil {
-				return err
-			}
+			rewritten = append(rewritten, replacement{m.old, &m.Entry})
 		}
+	}
+	if err := w.replaceContent(rewritten...); err != nil {
+		return err
+	}
+	for _, m := range moves {
 		if m.Rewritten || stateSum(m.old.rowID, m.position, &m.Entry)^m.old.stateDamage() != m.old.stateSum {
 			if err := w.replaceState(m.old, m.position, &m.Entry); err != nil {
 				return err
@@ -377,16 +381,13 @@ func (w *writeTx) relinkOthers(merged map[uuid.UUID]uuid.UUID) error {
 	if err != nil {
 		return err
 	}
+	var relinked []replacement
 	for i := range rows {
-		changed := rows[i].entry.Clone()
-		if !changed.Relink(merged) {
-			continue
-		}
-		if err := w.replaceContentAlone(&rows[i], &changed); err != nil {
-			return err
+		if changed := rows[i].entry.Clone(); changed.Relink(merged) {
+			relinked = append(relinked, replacement{&rows[i], &changed})
 		}
 	}
-	return nil
+	return w.replaceContent(relinked...)
 }
 
 // finishConsolidation notes the time of the pass and drops what has been kept
@@ -400,18 +401,7 @@ func (w *writeTx) finishConsolidation(whole bool) error {
 			return err
 		}
 	}
-	if _, err := w.exec(`DELETE FROM archive WHERE archived_at < ?`, nanos(w.now.Add(-w.options.ArchiveFor))); err != nil {
-		return err
-	}
-	return w.beginAnew()
-}
-
-// beginAnew has every process that remembers rows read them anew, as nearly
-// all may have changed; so no tombstone is of use any more.
-func (w *writeTx) beginAnew() error {
-	if _, err := w.exec(`UPDATE store SET changes_since = version`); err != nil {
-		return err
-	}
-	_, err := w.exec(`DELETE FROM tombstone`)
+	_, err := w.exec(`DELETE FROM archive WHERE archived_at < ?`, nanos(w.now.Add(-w.options.ArchiveFor)))
+	w.allChange = true
 	return err
 }

@@ -34,8 +34,7 @@ func (p *passPlan) decayOf(survivor *memory.Survivor) (d decay, only bool) {
 const decaysAtOnce = 100
 
 // writeDecay writes what a pass changes of every row, and nothing else: SQLite
-// would write the indexes of the other columns anew too. The version of the row
-// is one of those; the pass gives notice for all at once.
+// would write the indexes of the other columns anew too.
 var writeDecay = `
 	UPDATE entry_state
 	SET checksum = new.column2, relevance = new.column3, zero_signs = new.column4, last_decayed = new.column5

@@ -232,7 +232,7 @@ func (w *writeTx) dropArchivedEmbeddings() (found bool, err error) {
 // replaceEmbedding is replaceContent for a change of the vector alone, of
 // which no index knows.
 func (w *writeTx) replaceEmbedding(old *row, vector []float32) error {
-	version, err := w.bump()
+	version, err := w.bump(old.rowID)
 	if err != nil {
 		return err
 	}
@@ -241,9 +241,6 @@ func (w *writeTx) replaceEmbedding(old *row, vector []float32) error {
 	sum := contentSum(&changed) ^ old.contentDamage()
 	_, err = w.exec(`UPDATE entry SET version = ?, checksum = ? WHERE row_id = ?`, version, sum, old.rowID)
 	if err != nil {
-		return err
-	}
-	if _, err := w.exec(`UPDATE entry_state SET version = ? WHERE row_id = ?`, version, old.rowID); err != nil {
 		return err
 	}
 	w.tally.change(old.contentSum, sum)

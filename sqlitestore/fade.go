@@ -12,8 +12,8 @@ import (
 //
 //	fade = ln(strength) + rate*base
 //
-// does not depend on now. Only entries whose base lies in the future, whose
-// strength does not fade yet, are out of this order.
+// does not depend on now. Only entries whose base lies in the future are out of
+// this order: their strength does not fade yet, and is less than fade says.
 const ratePerSecond = memory.DecayPerHour / 3600
 
 // fadeMargin covers what the order leaves out: effective strength counts
@@ -37,3 +37,19 @@ func fadeThreshold(strength float64, now time.Time) float64 {
 }
 
 func inSeconds(t time.Time) float64 { return float64(t.UnixNano()) / float64(time.Second) }
+
+// ahead reports whether the strength does not fade yet at the time of the write.
+func (w *writeTx) ahead(e *memory.Entry) bool { return e.StrengthBase().After(w.now) }
+
+// unfading is the condition of the rows whose strength does not fade yet. They
+// are among those that were ahead when they were written, unless the clock is
+// behind that of a write.
+func (w *writeTx) unfading() (condition, error) {
+	var writtenAt int64
+	err := w.get(&writtenAt, `SELECT written_at FROM store`)
+	c := where("s.strength_base > ?", nanos(w.now))
+	if nanos(w.now) >= writtenAt {
+		c = c.and(where("s.ahead"))
+	}
+	return c, err
+}

@@ -160,7 +160,7 @@ func dump(t testing.TB, s *Store) string {
 	var out strings.Builder
 	err := s.viewFresh(t.Context(), func(tx *tx) error {
 		for _, table := range []string{
-			"store", "entry", "entry_state", "embedding", "access_stamp", "tombstone", "archive",
+			"store", "entry", "entry_state", "embedding", "access_stamp", "change", "archive",
 			"piece", "tag", "piece_term", "posting_instance", "link",
 		} {
 			stmt, err := tx.prepare("SELECT * FROM " + table + " ORDER BY 1, 2")

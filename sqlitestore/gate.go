@@ -89,14 +89,15 @@ type writeTx struct {
 	version int64     // of the store after it; 0 until bump
 	tally   tally     // what it has added to the store so far
 	loose   looseWords
-	removed int // rows, by remove
+	// changed are the rows of which anything changes, and allChange is set where
+	// that may be nearly all.
+	changed   []int64
+	allChange bool
+	touched   []touched // those of changed of which accesses are counted
 	// epochBegun is set once the vocabulary has got a new epoch.
 	epochBegun bool
 	// lastPosition is the end of insertion order; 0 until endOfOrder.
 	lastPosition int64
-
-	changes int       // calls of bump
-	touched []touched // by those of them that count accesses
 }
 
 // write is the one gate through which every change of every process passes.
@@ -231,7 +232,7 @@ func (d *database) transact(ctx context.Context, conn *connection, change func(*
 	if err := w.dropLoose(); err != nil {
 		return explain(d.path, err)
 	}
-	if err := w.boundTombstones(); err != nil {
+	if err := w.giveNotice(); err != nil {
 		return explain(d.path, err)
 	}
 	if err := w.enterTally(); err != nil {
@@ -244,16 +245,17 @@ func (d *database) transact(ctx context.Context, conn *connection, change func(*
 		return explain(d.path, err)
 	}
 	committed = true
-	if w.changes > 0 && w.changes == len(w.touched) {
+	if len(w.touched) > 0 && len(w.touched) == len(w.changed) && !w.allChange {
 		d.mirroring.takeOver(w.version, w.touched)
 	}
 	return nil
 }
 
 // bump gives the store a new version, once a transaction, and returns it.
-// Every statement that changes an entry is preceded by it.
-func (w *writeTx) bump() (int64, error) {
-	w.changes++
+// Every statement that changes an entry is preceded by it, with the rows that
+// change.
+func (w *writeTx) bump(changed ...int64) (int64, error) {
+	w.changed = append(w.changed, changed...)
 	if w.version != 0 {
 		return w.version, nil
 	}
@@ -262,8 +264,8 @@ func (w *writeTx) bump() (int64, error) {
 		Epoch   int64 `db:"vocabulary_epoch"`
 	}
 	err := w.get(&row, `
-		UPDATE store SET version = version + 1 WHERE only_row = 1
-		RETURNING version, vocabulary_epoch`)
+		UPDATE store SET version = version + 1, written_at = max(written_at, ?) WHERE only_row = 1
+		RETURNING version, vocabulary_epoch`, nanos(w.now))
 	if err != nil {
 		return 0, err
 	}

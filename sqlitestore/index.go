@@ -2,31 +2,35 @@ package sqlitestore
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/jmoiron/sqlx"
 
 	"github.com/loopmem/loopmem/memory"
 )
 
 // indexVersion is the version of what reindex writes. A store with another
 // one is indexed anew when it is opened; raise it with every change.
-const indexVersion = 4
+const indexVersion = 5
 
 // The kinds of token in the posting index.
 const (
-	inText    = 'm' // a piece of the memory text
-	inKeyword = 'k' // a piece of a keyword
-	inSpeaker = 'a' // a piece of the speaker's name
-	inTags    = 't' // a tag
+	inText    = "m" // a piece of the memory text
+	inKeyword = "k" // a piece of a keyword
+	inSpeaker = "a" // a piece of the speaker's name
+	inTags    = "t" // a tag
 )
 
 // token names a piece or tag in the posting index. It consists of ASCII
 // letters and digits only, whatever the word is made of.
-func token(kind byte, id int64) string {
-	return string(rune(kind)) + strconv.FormatInt(id, 36)
+func token(kind string, id int64) string {
+	return kind + strconv.FormatInt(id, 36)
 }
 
 // indexed is what the indexes hold of an entry.
@@ -62,7 +66,7 @@ func (w *writeTx) reindex(rowID int64, e *memory.Entry) error {
 	words := indexedOf(e)
 	w.loose.keep(words)
 	var tokens []string
-	add := func(kind byte, texts []string, idOf func(string) (int64, error)) error {
+	add := func(kind string, texts []string, idOf func(string) (int64, error)) error {
 		for _, text := range texts {
 			id, err := idOf(text)
 			if err != nil {
@@ -103,18 +107,26 @@ func indexedAlike(a, b *memory.Entry) bool {
 		slices.Equal(a.Keywords, b.Keywords) && slices.Equal(a.RelatedIDs, b.RelatedIDs)
 }
 
-// unindex takes back what reindex wrote for the entry. The words that no other
+// unindex takes back what reindex wrote for rows. The words that no other
 // entry has are dropped at the end of the transaction; see dropLoose.
-func (w *writeTx) unindex(rowID int64, e *memory.Entry) error {
-	if _, err := w.exec(`DELETE FROM posting WHERE rowid = ?`, rowID); err != nil {
+func (w *writeTx) unindex(some []replacement) error {
+	rowIDs := make([]int64, len(some))
+	for i, r := range some {
+		rowIDs[i] = r.old.rowID
+		w.loose.add(indexedOf(&r.old.entry))
+	}
+	list, err := json.Marshal(rowIDs)
+	if err != nil {
 		return err
 	}
-	if len(e.RelatedIDs) > 0 {
-		if _, err := w.exec(`DELETE FROM link WHERE row_id = ?`, rowID); err != nil {
+	for _, statement := range []string{
+		`DELETE FROM posting WHERE rowid IN (SELECT value FROM json_each(?))`,
+		`DELETE FROM link WHERE row_id IN (SELECT value FROM json_each(?))`,
+	} {
+		if _, err := w.exec(statement, string(list)); err != nil {
 			return err
 		}
 	}
-	w.loose.add(indexedOf(e))
 	return nil
 }
 
@@ -138,6 +150,7 @@ func (w *writeTx) rebuildIndexes() error {
 	if _, err := w.bump(); err != nil {
 		return err
 	}
+	w.allChange = true
 	for _, statement := range []string{
 		`INSERT INTO posting (posting) VALUES ('delete-all')`,
 		`INSERT INTO piece_trigram (piece_trigram) VALUES ('delete-all')`,
@@ -153,8 +166,8 @@ func (w *writeTx) rebuildIndexes() error {
 	}
 	w.vocabulary.forgetAll()
 	err := w.eachRow(func(r row) error {
-		_, err := w.exec(`UPDATE entry_state SET strength_base = ?, fade = ?, root = ?, version = max(version, ?) WHERE row_id = ?`,
-			nanos(r.entry.StrengthBase()), fadeOf(&r.entry), memory.Root(r.entry.Agent), r.version, r.rowID)
+		_, err := w.exec(`UPDATE entry_state SET strength_base = ?, fade = ?, ahead = ?, root = ? WHERE row_id = ?`,
+			nanos(r.entry.StrengthBase()), fadeOf(&r.entry), w.ahead(&r.entry), memory.Root(r.entry.Agent), r.rowID)
 		if err != nil {
 			return err
 		}
@@ -212,19 +225,49 @@ func trigrams(word string) string {
 	return strings.Join(sortedSet(terms), " AND ")
 }
 
-// postings reads the rows that hold a token.
-const postings = `SELECT rowid FROM posting WHERE posting MATCH ?`
-
-// holders adds to found the rows that hold any of the tokens.
-func (t *tx) holders(found map[int64]bool, tokens ...string) error {
-	for _, token := range tokens {
-		var rowIDs []int64
-		if err := t.collect(&rowIDs, postings, token); err != nil {
-			return err
+// anyOf returns queries of the posting index that together find the rows which
+// hold any of the ids as any of the kinds. There is one for several ids, since
+// each takes a while to begin, and not one for all, since for every row it
+// finds it looks at each of them.
+func anyOf(kinds string, ids ...int64) iter.Seq[string] {
+	const atOnce = 16
+	return func(yield func(string) bool) {
+		for some := range slices.Chunk(ids, atOnce) {
+			var tokens []string
+			for _, id := range some {
+				for _, kind := range kinds {
+					tokens = append(tokens, token(string(kind), id))
+				}
+			}
+			if !yield(strings.Join(tokens, " OR ")) {
+				return
+			}
 		}
-		for _, id := range rowIDs {
-			found[id] = true
+	}
+}
+
+// eachHolder calls visit for every row that matches a query, and again where it
+// matches another.
+func (t *tx) eachHolder(queries iter.Seq[string], visit func(rowID int64) error) error {
+	for query := range queries {
+		err := t.each(func(rows *sqlx.Rows) error {
+			var rowID int64
+			if err := rows.Scan(&rowID); err != nil {
+				return err
+			}
+			return visit(rowID)
+		}, `SELECT rowid FROM posting WHERE posting MATCH ?`, query)
+		if err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// holders adds to found the rows that match any of the queries.
+func (t *tx) holders(found map[int64]bool, queries iter.Seq[string]) error {
+	return t.eachHolder(queries, func(rowID int64) error {
+		found[rowID] = true
+		return nil
+	})
 }

@@ -3,6 +3,7 @@ package sqlitestore
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -17,9 +18,8 @@ import (
 // mirroring keeps a mirror of the whole store in the memory of this process,
 // once that has asked often enough for it to pay. Before every answer the
 // mirror is brought to the state that the answer's transaction sees, whichever
-// process has written since: rows have the version of the store at which they
-// last changed, and those that are gone leave a tombstone. An embedding changes
-// with the version of its row, like any other content.
+// process has written since: the store knows which rows have changed, and a row
+// has the version of the store at which its content did, its embedding included.
 type mirroring struct {
 	queries  atomic.Int64 // since the process has no mirror
 	building atomic.Bool  // in the background
@@ -181,20 +181,22 @@ func (g *mirroring) catchUp(t *tx, now standing) (done bool, err error) {
 	if g.version < now.ChangesSince {
 		return false, nil
 	}
-	var gone []int64
-	if err := t.collect(&gone, `SELECT row_id FROM tombstone WHERE version > ?`, g.version); err != nil {
+	changed, err := t.changedSince(g.version)
+	if err != nil || len(changed) > latestChanges {
 		return false, err
 	}
-	for _, rowID := range gone {
-		g.mirror.Remove(rowID)
+	gone := make(map[int64]bool, len(changed))
+	for _, rowID := range changed {
+		gone[rowID] = true
 		g.recent.forget(rowID)
 	}
-	read := 0
-	err = t.eachMirrored(g.version, g.mirror.KeepsVectors(), func(s mirror.State, c *mirror.Content) error {
-		if read++; read > latestChanges {
-			return errEnough
-		}
-		g.recent.forget(s.RowID)
+	list, err := json.Marshal(changed)
+	if err != nil {
+		return false, err
+	}
+	some := where("s.row_id IN (SELECT value FROM json_each(?))", string(list))
+	err = t.eachMirrored(some, g.version, g.mirror.KeepsVectors(), func(s mirror.State, c *mirror.Content) error {
+		delete(gone, s.RowID)
 		if c == nil {
 			g.mirror.SetState(s)
 		} else {
@@ -202,8 +204,8 @@ func (g *mirroring) catchUp(t *tx, now standing) (done bool, err error) {
 		}
 		return nil
 	})
-	if err == errEnough {
-		return false, nil
+	for rowID := range gone {
+		g.mirror.Remove(rowID)
 	}
 	g.version = now.Version
 	g.mirror.Settle()
@@ -296,7 +298,7 @@ func (d *database) newMirror(t *tx) (*mirror.Mirror, error) {
 
 // fill puts all rows into the mirror. It gives up when that is too large.
 func (d *database) fill(t *tx, m *mirror.Mirror) error {
-	return t.eachMirrored(0, m.KeepsVectors(), func(s mirror.State, c *mirror.Content) error {
+	return t.eachMirrored(condition{}, 0, m.KeepsVectors(), func(s mirror.State, c *mirror.Content) error {
 		m.Put(s, c)
 		if !d.fits(m) {
 			return errEnough
@@ -320,10 +322,10 @@ func (d *database) bound(m *mirror.Mirror) bool {
 	return false
 }
 
-// eachMirrored calls visit for every row that has changed since a version, in
-// any order, with its content where that has changed too, of which the
+// eachMirrored calls visit for every row that meets the condition, in any
+// order, with its content where that has changed since a version, of which the
 // embedding is a part only if vectors are asked for.
-func (t *tx) eachMirrored(since int64, vectors bool, visit func(s mirror.State, c *mirror.Content) error) error {
+func (t *tx) eachMirrored(c condition, since int64, vectors bool, visit func(s mirror.State, c *mirror.Content) error) error {
 	return t.each(func(rows *sqlx.Rows) error {
 		var s mirror.State
 		var version int64
@@ -348,10 +350,10 @@ func (t *tx) eachMirrored(since int64, vectors bool, visit func(s mirror.State, 
 		}
 		return visit(s, &c)
 	}, `
+		WITH asked (since, vectors) AS (VALUES (?, ?))
 		SELECT s.row_id, s.position, s.created_at, s.strength_base, s.strength, s.relevance, e.version,
 		       e.importance, e.memory_type, e.confidentiality, e.agent, e.category,
-		       iif(e.version > ?1, e.tags, NULL), iif(e.version > ?1, e.keywords, NULL), iif(e.version > ?1, e.memory, NULL),
-		       iif(e.version > ?1 AND ?2, (SELECT vector FROM embedding AS v WHERE v.row_id = s.row_id), NULL)
-		FROM entry_state AS s CROSS JOIN entry AS e USING (row_id)
-		WHERE s.version > ?1`, since, vectors)
+		       iif(e.version > since, e.tags, NULL), iif(e.version > since, e.keywords, NULL), iif(e.version > since, e.memory, NULL),
+		       iif(e.version > since AND vectors, (SELECT vector FROM embedding AS v WHERE v.row_id = s.row_id), NULL)
+		FROM asked CROSS JOIN entry_state AS s CROSS JOIN entry AS e USING (row_id) `+c.sql(), append([]any{since, vectors}, c.args...)...)
 }

@@ -217,19 +217,18 @@ func (w *writeTx) touchRow(r *touched, touches []touch) error {
 	for _, t := range touches {
 		e.Touch(t.at, t.reinforce)
 	}
-	version, err := w.bump()
-	if err != nil {
+	if _, err := w.bump(r.rowID); err != nil {
 		return err
 	}
 	r.sum = stateSum(r.rowID, r.position, e) ^ damage
 	w.touched = append(w.touched, *r)
 	// What stays as it is, is not named: SQLite would write its indexes anew.
-	_, err = w.exec(`
+	_, err := w.exec(`
 		UPDATE entry_state
-		SET version = ?, checksum = ?, strength = ?, zero_signs = ?, access_count = ?,
-		    last_accessed = ?, strength_base = ?, fade = ?
+		SET checksum = ?, strength = ?, zero_signs = ?, access_count = ?,
+		    last_accessed = ?, strength_base = ?, fade = ?, ahead = ?
 		WHERE row_id = ?`,
-		version, r.sum, e.Strength, zeroSigns(e), int64(e.AccessCount),
-		optionalNanos(e.LastAccessed), nanos(e.StrengthBase()), fadeOf(e), r.rowID)
+		r.sum, e.Strength, zeroSigns(e), int64(e.AccessCount),
+		optionalNanos(e.LastAccessed), nanos(e.StrengthBase()), fadeOf(e), w.ahead(e), r.rowID)
 	return err
 }

@@ -103,9 +103,34 @@ func TestPlansOfFilters(t *testing.T) {
 		}
 	})
 	t.Run("fade", func(t *testing.T) {
-		plan := queryPlan(t, s, selectFading+walkFading, 0.0, 0)
+		c := fadingAfter(fading{})
+		plan := queryPlan(t, s, selectFading+c.sql()+inOrderOfFading, c.args...)
 		if !strings.Contains(plan, "entry_state_by_fade") || strings.Contains(plan, "TEMP B-TREE") {
 			t.Errorf("the walk by fading is a sort:\n%s", plan)
+		}
+	})
+	t.Run("not fading yet", func(t *testing.T) {
+		err := s.write(t.Context(), func(w *writeTx) error {
+			c, err := w.unfading()
+			if plan := queryPlan(t, s, selectFading+c.sql(), c.args...); !strings.Contains(plan, "entry_state_ahead") {
+				t.Errorf("rows are looked for one by one:\n%s", plan)
+			}
+			return err
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("prune", func(t *testing.T) {
+		err := s.write(t.Context(), func(w *writeTx) error {
+			c, err := w.prunable(&memory.PruneRule{MinStrength: 0.1})
+			if plan := queryPlan(t, s, selectRows+c.sql(), c.args...); !strings.Contains(plan, "MULTI-INDEX OR") {
+				t.Errorf("rows are looked for one by one:\n%s", plan)
+			}
+			return err
+		})
+		if err != nil {
+			t.Error(err)
 		}
 	})
 }

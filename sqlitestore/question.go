@@ -269,7 +269,7 @@ func (r *recall) tagged() (map[int64]bool, error) {
 			return nil, err
 		}
 		if known {
-			if err := r.tx.holders(rows, token(inTags, id)); err != nil {
+			if err := r.tx.holders(rows, anyOf(inTags, id)); err != nil {
 				return nil, err
 			}
 		}

@@ -21,7 +21,7 @@ import (
 // carried out as it is, and lists the rows that are to be planned anew. Rows
 // that came since are among them. The plan that was given is of no use then.
 func (w *writeTx) stillTrue(p passPlan) (rest passPlan, anew []int64, err error) {
-	changed, err := w.changedSince(p)
+	changed, err := w.outdated(p)
 	if err != nil || len(changed) == 0 {
 		return p, nil, err
 	}
@@ -72,25 +72,24 @@ func (w *writeTx) stillTrue(p passPlan) (rest passPlan, anew []int64, err error)
 	return rest, slices.AppendSeq(anew, maps.Keys(again)), nil
 }
 
-// changedSince returns the rows that were changed, stored or removed since the
-// plan was made, or have another access stamp.
-func (w *writeTx) changedSince(p passPlan) (map[int64]bool, error) {
+// outdated returns the rows that were changed, stored or removed since the plan
+// was made, or have another access stamp.
+func (w *writeTx) outdated(p passPlan) (map[int64]bool, error) {
 	changed := make(map[int64]bool)
-	var rowIDs []int64
 	now, err := w.standing()
 	if err != nil {
 		return nil, err
 	}
+	var rowIDs []int64
 	if p.standing.Version < now.ChangesSince {
-		// What has gone is not known any more.
+		// Which rows have changed is not known any more; it may be any.
 		for i := range p.rows {
 			changed[p.rows[i].rowID] = true
 		}
+		err = w.collect(&rowIDs, `SELECT row_id FROM entry`)
+	} else {
+		rowIDs, err = w.changedSince(p.standing.Version)
 	}
-	err = w.collect(&rowIDs, `
-		SELECT row_id FROM entry_state WHERE version > ?1
-		UNION ALL
-		SELECT row_id FROM tombstone WHERE version > ?1`, p.standing.Version)
 	if err != nil {
 		return nil, err
 	}

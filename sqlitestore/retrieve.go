@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"maps"
 	"math"
 	"slices"
@@ -192,14 +193,10 @@ type hit struct {
 func (r *retrieval) hits(limit int) (found map[int64]*hit, all bool, err error) {
 	found = make(map[int64]*hit)
 	read := 0
-	count := func(token string, visit func(*hit)) error {
-		return r.each(func(rows *sqlx.Rows) error {
+	count := func(queries iter.Seq[string], visit func(*hit)) error {
+		return r.eachHolder(queries, func(rowID int64) error {
 			if read++; read > limit {
 				return errEnough
-			}
-			var rowID int64
-			if err := rows.Scan(&rowID); err != nil {
-				return err
 			}
 			h := found[rowID]
 			if h == nil {
@@ -208,28 +205,24 @@ func (r *retrieval) hits(limit int) (found map[int64]*hit, all bool, err error) 
 			}
 			visit(h)
 			return nil
-		}, postings, token)
+		})
 	}
 	for i, w := range r.words {
 		if w.unlisted {
 			return nil, false, nil
 		}
-		for _, piece := range w.pieces {
-			err := count(token(inText, piece), func(h *hit) {
-				if h.last != i {
-					h.last = i
-					h.weight += w.weight
-				}
-			})
-			if err != nil {
-				return nil, false, ifNotEnough(err)
+		err := count(anyOf(inText, w.pieces...), func(h *hit) {
+			if h.last != i {
+				h.last = i
+				h.weight += w.weight
 			}
-		}
-	}
-	for _, tag := range r.tags {
-		if err := count(token(inTags, tag), func(h *hit) { h.tag = true }); err != nil {
+		})
+		if err != nil {
 			return nil, false, ifNotEnough(err)
 		}
+	}
+	if err := count(anyOf(inTags, r.tags...), func(h *hit) { h.tag = true }); err != nil {
+		return nil, false, ifNotEnough(err)
 	}
 	return found, true, nil
 }

@@ -3,7 +3,6 @@ package sqlitestore
 import (
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/loopmem/loopmem/memory"
 )
@@ -178,13 +177,10 @@ func (w *writeTx) dropWord(known map[string]int64, word, look string, kinds stri
 	if !found || err != nil {
 		return err
 	}
-	var tokens []string
-	for _, kind := range []byte(kinds) {
-		tokens = append(tokens, token(kind, id))
-	}
-	held, err := w.held(strings.Join(tokens, " OR "))
-	if held || err != nil {
-		return err
+	for query := range anyOf(kinds, id) {
+		if held, err := w.held(query); held || err != nil {
+			return err
+		}
 	}
 	if err := w.newEpoch(); err != nil {
 		return err
@@ -199,7 +195,7 @@ func (w *writeTx) dropWord(known map[string]int64, word, look string, kinds stri
 }
 
 func (w *writeTx) dropPiece(piece string) error {
-	return w.dropWord(w.vocabulary.pieces, piece, lookUpPiece, string([]byte{inText, inKeyword, inSpeaker}),
+	return w.dropWord(w.vocabulary.pieces, piece, lookUpPiece, inText+inKeyword+inSpeaker,
 		`DELETE FROM piece_trigram WHERE rowid = ?`, `DELETE FROM piece WHERE piece_id = ?`)
 }
 
@@ -212,7 +208,7 @@ func (w *writeTx) dropTrigrams() error {
 }
 
 func (w *writeTx) dropTag(tag string) error {
-	return w.dropWord(w.vocabulary.tags, tag, lookUpTag, string([]byte{inTags}), `DELETE FROM tag WHERE tag_id = ?`)
+	return w.dropWord(w.vocabulary.tags, tag, lookUpTag, inTags, `DELETE FROM tag WHERE tag_id = ?`)
 }
 
 // held reports whether any row matches the query of the posting index.

@@ -1,6 +1,7 @@
 package sqlitestore
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -24,6 +25,11 @@ func (c condition) and(other condition) condition {
 		terms: append(c.terms[:len(c.terms):len(c.terms)], other.terms...),
 		args:  append(c.args[:len(c.args):len(c.args)], other.args...),
 	}
+}
+
+func (c condition) or(other condition) condition {
+	either := "(" + strings.Join(c.terms, " AND ") + " OR " + strings.Join(other.terms, " AND ") + ")"
+	return where(either, slices.Concat(c.args, other.args)...)
 }
 
 func (c condition) sql() string {
@@ -78,8 +84,8 @@ func passing(f *memory.Filter, now time.Time) (c condition) {
 		c = c.and(where("e.memory_type = ?", int(*f.MemoryType)))
 	}
 	if f.MinStrength != nil && *f.MinStrength > 0 {
-		atLeast := fadeThreshold(*f.MinStrength, now) - fadeMargin
-		c = c.and(where("(s.fade >= ? OR s.strength_base > ?)", atLeast, now.UnixNano()))
+		// Nothing is stronger than its fade says; see fade.go.
+		c = c.and(where("s.fade >= ?", fadeThreshold(*f.MinStrength, now)-fadeMargin))
 	}
 	return c.and(upTo(f.MaxConfidentiality))
 }

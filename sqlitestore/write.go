@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -117,15 +116,18 @@ func (w *writeTx) insert(e *memory.Entry) (inserted bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	if _, err := w.bump(rowID); err != nil {
+		return false, err
+	}
 	position, err := w.endOfOrder()
 	if err != nil {
 		return false, err
 	}
 	_, err = w.exec(`
-		INSERT INTO entry_state (position, version, checksum, created_at, relevance, strength, zero_signs, access_count,
-		                         last_accessed, last_decayed, strength_base, fade, root, row_id)
+		INSERT INTO entry_state (position, checksum, created_at, relevance, strength, zero_signs, access_count,
+		                         last_accessed, last_decayed, strength_base, fade, ahead, root, row_id)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		append(stateOf(position, version, stateSum(rowID, position, e), e), memory.Root(e.Agent), rowID)...)
+		append(w.stateOf(position, stateSum(rowID, position, e), e), memory.Root(e.Agent), rowID)...)
 	if err != nil {
 		return false, err
 	}
@@ -149,12 +151,12 @@ func contentOf(e *memory.Entry) []any {
 	}
 }
 
-// stateOf does the same for all columns of entry_state but the key.
-func stateOf(position, version, sum int64, e *memory.Entry) []any {
+// stateOf does the same for the columns of entry_state but the key and the root.
+func (w *writeTx) stateOf(position, sum int64, e *memory.Entry) []any {
 	return []any{
-		position, version, sum, nanos(e.CreatedAt),
+		position, sum, nanos(e.CreatedAt),
 		float64(e.Relevance), e.Strength, zeroSigns(e), int64(e.AccessCount),
-		optionalNanos(e.LastAccessed), optionalNanos(e.LastDecayed), nanos(e.StrengthBase()), fadeOf(e),
+		optionalNanos(e.LastAccessed), optionalNanos(e.LastDecayed), nanos(e.StrengthBase()), fadeOf(e), w.ahead(e),
 	}
 }
 
@@ -167,67 +169,79 @@ func (w *writeTx) endOfOrder() (position int64, err error) {
 	return w.lastPosition, err
 }
 
-// replaceContent writes changed content over a row, which keeps its place,
-// and brings the indexes along. Its state must be written too.
-func (w *writeTx) replaceContent(old *row, changed *memory.Entry) error {
-	version, err := w.bump()
+// replacement is a row, and what its content is to be.
+type replacement struct {
+	old     *row
+	changed *memory.Entry
+}
+
+// replaceContent writes changed content over rows, which keep their places,
+// and brings the indexes along.
+func (w *writeTx) replaceContent(some ...replacement) error {
+	var moved []replacement // in the indexes
+	for _, r := range some {
+		if !indexedAlike(&r.old.entry, r.changed) {
+			moved = append(moved, r)
+		}
+		if err := w.writeContent(r); err != nil {
+			return err
+		}
+	}
+	if len(moved) == 0 {
+		return nil
+	}
+	if err := w.unindex(moved); err != nil {
+		return err
+	}
+	for _, r := range moved {
+		if err := w.reindex(r.old.rowID, r.changed); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeContent writes changed content over a row, apart from the indexes.
+func (w *writeTx) writeContent(r replacement) error {
+	version, err := w.bump(r.old.rowID)
 	if err != nil {
 		return err
 	}
-	sum := contentSum(changed) ^ old.contentDamage()
+	sum := contentSum(r.changed) ^ r.old.contentDamage()
 	_, err = w.exec(`
 		UPDATE entry
 		SET version = ?, checksum = ?, importance = ?, memory_type = ?, confidentiality = ?,
 		    validated = ?, pinned = ?, category = ?, agent = ?, author_user_id = ?, author_tenant_id = ?,
 		    tags = ?, keywords = ?, attributes = ?, related_ids = ?, source_ids = ?, summary = ?, memory = ?
 		WHERE row_id = ?`,
-		append(append([]any{version, sum}, contentOf(changed)...), old.rowID)...)
+		append(append([]any{version, sum}, contentOf(r.changed)...), r.old.rowID)...)
 	if err != nil {
 		return err
 	}
-	w.tally.change(old.contentSum, sum)
-	if root := memory.Root(changed.Agent); root != memory.Root(old.entry.Agent) {
-		if _, err := w.exec(`UPDATE entry_state SET root = ? WHERE row_id = ?`, root, old.rowID); err != nil {
+	w.tally.change(r.old.contentSum, sum)
+	if root := memory.Root(r.changed.Agent); root != memory.Root(r.old.entry.Agent) {
+		if _, err := w.exec(`UPDATE entry_state SET root = ? WHERE row_id = ?`, root, r.old.rowID); err != nil {
 			return err
 		}
 	}
-	if !slices.Equal(old.entry.Embedding, changed.Embedding) {
-		if err := w.putEmbedding(old.rowID, changed.Embedding); err != nil {
-			return err
-		}
-	}
-	if indexedAlike(&old.entry, changed) {
+	if slices.Equal(r.old.entry.Embedding, r.changed.Embedding) {
 		return nil
 	}
-	if err := w.unindex(old.rowID, &old.entry); err != nil {
-		return err
-	}
-	return w.reindex(old.rowID, changed)
-}
-
-// replaceContentAlone does that where the state stays as it is, but for the
-// version, which is that of all.
-func (w *writeTx) replaceContentAlone(old *row, changed *memory.Entry) error {
-	if err := w.replaceContent(old, changed); err != nil {
-		return err
-	}
-	_, err := w.exec(`UPDATE entry_state SET version = ? WHERE row_id = ?`, w.version, old.rowID)
-	return err
+	return w.putEmbedding(r.old.rowID, r.changed.Embedding)
 }
 
 // replaceState writes changed state, and a changed position, over a row.
 func (w *writeTx) replaceState(old *row, position int64, changed *memory.Entry) error {
-	version, err := w.bump()
-	if err != nil {
+	if _, err := w.bump(old.rowID); err != nil {
 		return err
 	}
 	sum := stateSum(old.rowID, position, changed) ^ old.stateDamage()
-	_, err = w.exec(`
+	_, err := w.exec(`
 		UPDATE entry_state
-		SET position = ?, version = ?, checksum = ?, created_at = ?, relevance = ?, strength = ?, zero_signs = ?, access_count = ?,
-		    last_accessed = ?, last_decayed = ?, strength_base = ?, fade = ?
+		SET position = ?, checksum = ?, created_at = ?, relevance = ?, strength = ?, zero_signs = ?, access_count = ?,
+		    last_accessed = ?, last_decayed = ?, strength_base = ?, fade = ?, ahead = ?
 		WHERE row_id = ?`,
-		append(stateOf(position, version, sum, changed), old.rowID)...)
+		append(w.stateOf(position, sum, changed), old.rowID)...)
 	return err
 }
 
@@ -241,12 +255,8 @@ func (w *writeTx) removeRow(rowID int64) error {
 }
 
 // remove takes rows out for good: entry, state, embedding, access stamp and
-// everything in the indexes. A tombstone with nothing of its text stays of each.
+// everything in the indexes.
 func (w *writeTx) remove(gone ...*row) error {
-	version, err := w.bump()
-	if err != nil {
-		return err
-	}
 	rowIDs := make([]int64, len(gone))
 	for i, r := range gone {
 		rowIDs[i] = r.rowID
@@ -259,43 +269,19 @@ func (w *writeTx) remove(gone ...*row) error {
 	if err != nil {
 		return err
 	}
-	w.removed += len(gone)
+	if _, err := w.bump(rowIDs...); err != nil {
+		return err
+	}
 	for _, statement := range []string{
-		`DELETE FROM posting WHERE rowid IN (SELECT value FROM json_each(?1))`,
+		`DELETE FROM posting WHERE rowid IN (SELECT value FROM json_each(?))`,
 		// The other tables follow by their foreign keys.
-		`DELETE FROM entry WHERE row_id IN (SELECT value FROM json_each(?1))`,
-		`INSERT INTO tombstone (version, row_id) SELECT ?2, value FROM json_each(?1)`,
+		`DELETE FROM entry WHERE row_id IN (SELECT value FROM json_each(?))`,
 	} {
-		if _, err := w.exec(statement, string(list), version); err != nil {
+		if _, err := w.exec(statement, string(list)); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// rememberedTombstones is about how many tombstones are kept.
-const rememberedTombstones = 10_000
-
-// boundTombstones drops the oldest tombstones now and then. Every consolidation
-// drops them all, but there are stores that replace and forget and are never
-// consolidated. Counting them takes about a millisecond, so that not every
-// removal should; and no process need know of the removals of others if it is
-// left to chance.
-func (w *writeTx) boundTombstones() error {
-	const removals = rememberedTombstones / 10 // from one time to the next, on average
-	if w.removed <= rand.IntN(removals) {
-		return nil
-	}
-	// Who remembers an older state of the store has to read it anew.
-	_, err := w.exec(`
-		UPDATE store SET changes_since = max(changes_since, coalesce(
-			(SELECT version FROM tombstone ORDER BY version DESC LIMIT 1 OFFSET ?), 0))`,
-		rememberedTombstones)
-	if err != nil {
-		return err
-	}
-	_, err = w.exec(`DELETE FROM tombstone WHERE version <= (SELECT changes_since FROM store)`)
-	return err
 }
 
 // Update implements [memory.Recaller].
@@ -320,7 +306,7 @@ func (s *Store) Update(ctx context.Context, id uuid.UUID, change memory.Change) 
 		if err := w.fitModel(changed); err != nil {
 			return err
 		}
-		if err := w.replaceContent(&old, &changed); err != nil {
+		if err := w.replaceContent(replacement{&old, &changed}); err != nil {
 			return err
 		}
 		record = memory.Record{Entry: changed, Version: uint64(w.version)}
@@ -444,7 +430,7 @@ func (w *writeTx) relate(r *row, id uuid.UUID) error {
 	if !changed.Relate(id) {
 		return nil
 	}
-	return w.replaceContentAlone(r, &changed)
+	return w.replaceContent(replacement{r, &changed})
 }
 
 // Prune implements [memory.Recaller].
@@ -454,7 +440,11 @@ func (s *Store) Prune(ctx context.Context, minStrength float64, minAge time.Dura
 		return 0, fmt.Errorf("prune: %w", err)
 	}
 	err = s.write(ctx, func(w *writeTx) error {
-		rows, err := w.rows(prunable(&rule, w.now).and(within(s.scope)), "")
+		weak, err := w.prunable(&rule)
+		if err != nil {
+			return err
+		}
+		rows, err := w.rows(weak.and(within(s.scope)), "")
 		if err != nil {
 			return err
 		}
@@ -476,14 +466,18 @@ func (s *Store) Prune(ctx context.Context, minStrength float64, minAge time.Dura
 
 // prunable is the condition of a rule; like passing, it lets a few more rows
 // pass than the rule removes.
-func prunable(rule *memory.PruneRule, now time.Time) condition {
+func (w *writeTx) prunable(rule *memory.PruneRule) (c condition, err error) {
 	if rule.MinStrength <= 0 {
-		return where("FALSE") // effective strength is never below 0
+		return where("FALSE"), nil // effective strength is never below 0
 	}
-	c := where("e.pinned = 0").and(where("s.created_at <= ?", now.Add(-rule.MinAge).UnixNano()))
-	c = c.and(where("(s.fade < ? OR s.strength_base > ?)", fadeThreshold(rule.MinStrength, now)+fadeMargin, nanos(now)))
+	unfading, err := w.unfading()
+	if err != nil {
+		return c, err
+	}
+	weak := where("s.fade < ?", fadeThreshold(rule.MinStrength, w.now)+fadeMargin)
+	c = where("e.pinned = 0").and(where("s.created_at <= ?", w.now.Add(-rule.MinAge).UnixNano())).and(weak.or(unfading))
 	if rule.Namespace != "" {
 		c = c.and(below(rule.Namespace))
 	}
-	return c
+	return c, nil
 }

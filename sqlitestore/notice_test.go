@@ -8,13 +8,14 @@ import (
 	"github.com/loopmem/loopmem/memory"
 )
 
-// TestTombstonesBounded replaces entries without end in a store that is never
+// TestChangesBounded replaces entries without end in a store that is never
 // consolidated. A mirror that has not been asked since long ago cannot know
 // from what is left which rows are gone, and must be made anew.
-func TestTombstonesBounded(t *testing.T) {
+func TestChangesBounded(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "memory.db")
 	s, asked := mustOpen(t, path, Options{}), mustOpen(t, path, Options{MirrorAfter: 1})
-	batch := make([]memory.Entry, 2000)
+	const many = 2000
+	batch := make([]memory.Entry, many)
 	replace := func(word string) {
 		t.Helper()
 		for n := range batch {
@@ -48,8 +49,9 @@ func TestTombstonesBounded(t *testing.T) {
 		t.Fatalf("found %d of %d before", n, len(batch))
 	}
 	remembered := asked.mirroring.version
-	for n := range rememberedTombstones/len(batch) + 2 {
-		replace(fmt.Sprint("later", n))
+	const rounds = rememberedChanges/many + 2
+	for n := range rounds {
+		replace(fmt.Sprint("later", n+1))
 	}
 	var kept int
 	var now standing
@@ -57,18 +59,18 @@ func TestTombstonesBounded(t *testing.T) {
 		if now, err = t.standing(); err != nil {
 			return err
 		}
-		return t.get(&kept, `SELECT count(*) FROM tombstone`)
+		return t.get(&kept, `SELECT count(*) FROM change`)
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if kept > rememberedTombstones || now.ChangesSince <= remembered {
-		t.Errorf("%d tombstones are kept, since version %d; want %d at most, of later than %d", kept, now.ChangesSince, rememberedTombstones, remembered)
+	if kept > rememberedChanges || now.ChangesSince <= remembered {
+		t.Errorf("%d changes are kept, since version %d; want %d at most, of later than %d", kept, now.ChangesSince, rememberedChanges, remembered)
 	}
 	if n := count("first"); n != 0 {
 		t.Errorf("%d entries are found that were replaced long ago", n)
 	}
-	if n := count("later6"); n != len(batch) {
+	if n := count(fmt.Sprint("later", rounds)); n != len(batch) {
 		t.Errorf("%d of %d entries are found", n, len(batch))
 	}
 }
