@@ -94,10 +94,6 @@ func (a leader) before(b leader) bool {
 	return topk.Higher(a.score, b.score, a.position, b.position)
 }
 
-// manyPieces is from how many pieces on a word is so frequent a part of words
-// that reading every row is no slower than reading all their postings.
-const manyPieces = 256
-
 // candidates returns the rows that match and pass the filter, and what each
 // says of the query.
 func (r *recall) candidates(c *memory.Composite, now time.Time) (rows []numbers, readings []memory.Reading, err error) {
@@ -168,13 +164,18 @@ func (r *recall) holders(tokens []string) (rows map[int64]bool, all bool, err er
 	if len(tokens) == 0 {
 		return nil, true, nil
 	}
+	now, err := r.standing()
+	if err != nil {
+		return nil, false, err
+	}
+	many := manyPieces(int(now.Entries))
 	rows = make(map[int64]bool)
 	for _, word := range tokens {
-		pieces, err := r.pieces(word, r.query.ExactWords, manyPieces)
+		pieces, err := r.pieces(word, r.query.ExactWords, many)
 		if err != nil {
 			return nil, false, err
 		}
-		if len(pieces) > manyPieces && !r.query.ExactWords {
+		if len(pieces) > many {
 			return nil, true, nil
 		}
 		if err := r.tx.holders(rows, anyOf(inText+inKeyword, pieces...)); err != nil {

@@ -65,13 +65,15 @@ func (s *Store) consolidate(ctx context.Context, age time.Duration, whatever boo
 		if due, err = t.due(now, age); !due || err != nil {
 			return err
 		}
-		p, err = s.plan(t, now, backlog{})
-		return err
+		if p, err = s.plan(t, now, backlog{}); err != nil {
+			return err
+		}
+		p.prepare()
+		return p.findUnheld(t, s.scope.Whole())
 	})
 	if !due || err != nil {
 		return stats, false, err
 	}
-	p.prepare()
 	err = s.writeMuch(ctx, func(w *writeTx) error {
 		// Another process may have come first.
 		if due, err = w.due(w.now, age); !due || err != nil {
@@ -83,6 +85,9 @@ func (s *Store) consolidate(ctx context.Context, age time.Duration, whatever boo
 		}
 		if len(anew) > len(p.rows)/2 && !whatever {
 			return errOutrun
+		}
+		if w.loose.unheld, err = w.stillUnheld(rest.unheld, anew); err != nil {
+			return err
 		}
 		if err := w.carryOut(rest); err != nil {
 			return err
@@ -156,8 +161,10 @@ type passPlan struct {
 	// standing is that of the store that the rows were read from.
 	standing standing
 	// holders counts, for the pieces of entries that go, the entries that
-	// stay and hold them, so that hardly any is looked up under the lock.
+	// stay and hold them, and unheld are those that no other row of the store
+	// held, with their ids; so that few are looked up under the lock.
 	holders map[string]int
+	unheld  map[string]int64
 }
 
 // plan computes a pass over what the handle sees, as if what is owed were
@@ -254,31 +261,6 @@ func (p *passPlan) prepare() {
 		}
 	}
 	p.countHolders()
-}
-
-func (p *passPlan) countHolders() {
-	p.holders = make(map[string]int)
-	for _, removal := range p.plan.Removed {
-		for _, piece := range memory.Pieces(p.rows[removal.Index].entry.Memory) {
-			p.holders[piece] = 0
-		}
-	}
-	if len(p.holders) == 0 {
-		return
-	}
-	for i := range p.plan.Survivors {
-		p.countHolder(p.plan.Survivors[i].Index, 1)
-	}
-}
-
-// countHolder adds to the counts of the pieces that an entry holds. No pass
-// changes the text of an entry that stays.
-func (p *passPlan) countHolder(index, n int) {
-	for _, piece := range sortedSet(memory.Pieces(p.rows[index].entry.Memory)) {
-		if count, counted := p.holders[piece]; counted {
-			p.holders[piece] = count + n
-		}
-	}
 }
 
 // stamps reads the pending access stamps.

@@ -27,6 +27,7 @@ func among() []memory.Entry {
 		e.CreatedAt = time.Now().Add(-time.Hour)
 		entries[i] = e
 	}
+	entries[0].Keywords = []string{"linked"} // so that 5 has the latest words
 	entries[5].Relevance = 0.01
 	entries[6].RelatedIDs = []uuid.UUID{entries[1].ID, entries[4].ID}
 	return entries
@@ -39,6 +40,9 @@ func among() []memory.Entry {
 func TestConsolidateWhileOthersWrite(t *testing.T) {
 	entries := among()
 	added := memory.NewEntry(memory.Fact, "the tests need a running database too")
+	same := memory.NewEntry(memory.Fact, "anybody else?")
+	same.Keywords = []string{"nobody"}
+	other := memory.NewEntry(memory.Fact, "quite another matter altogether")
 	for name, c := range map[string]struct {
 		write func(ctx context.Context, s *Store) error
 		// left is what the texts of the store may be afterwards, in order.
@@ -86,6 +90,21 @@ func TestConsolidateWhileOthersWrite(t *testing.T) {
 			},
 			left: []string{entries[0].Memory, entries[3].Memory, "linked", entries[5].Memory},
 		},
+		"store the words of what is to be pruned": {
+			write: func(ctx context.Context, s *Store) error { return s.Store(ctx, same) },
+			left:  []string{entries[0].Memory, entries[3].Memory, "linked", same.Memory},
+		},
+		// Others take over the ids of the words, which get new ones.
+		"forget what is to be pruned, and store it again": {
+			write: func(ctx context.Context, s *Store) error {
+				if _, err := s.Forget(ctx, entries[5].ID); err != nil {
+					return err
+				}
+				_, err := s.StoreBatch(ctx, []memory.Entry{other, entries[5]}, memory.Fail)
+				return err
+			},
+			left: []string{entries[0].Memory, entries[3].Memory, "linked", other.Memory},
+		},
 		"change everything": {
 			write: func(ctx context.Context, s *Store) error {
 				for _, e := range entries {
@@ -105,14 +124,14 @@ func TestConsolidateWhileOthersWrite(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "memory.db")
 			s := mustOpen(t, path, Options{}, memory.WithEntries(entries...))
-			other := mustOpen(t, path, Options{})
+			elsewhere := mustOpen(t, path, Options{})
 			done := false
 			s.fault.set(func(query string) error {
 				if done || !strings.Contains(query, "access_stamp") {
 					return nil
 				}
 				done = true // the plan's snapshot is open, its lock not taken
-				return c.write(t.Context(), other)
+				return c.write(t.Context(), elsewhere)
 			})
 			stats, err := s.Consolidate(t.Context())
 			s.fault.set(nil)

@@ -3,14 +3,9 @@ package sqlitestore
 import (
 	"context"
 	"encoding/json"
-	"fmt"
-	"iter"
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
-
-	"github.com/jmoiron/sqlx"
 
 	"github.com/loopmem/loopmem/memory"
 )
@@ -25,6 +20,8 @@ const (
 	inKeyword = "k" // a piece of a keyword
 	inSpeaker = "a" // a piece of the speaker's name
 	inTags    = "t" // a tag
+
+	inAnyText = inText + inKeyword + inSpeaker
 )
 
 // token names a piece or tag in the posting index. It consists of ASCII
@@ -42,16 +39,24 @@ type indexed struct {
 }
 
 func indexedOf(e *memory.Entry) indexed {
-	var keywords []string
-	for _, keyword := range e.Keywords {
-		keywords = append(keywords, memory.Pieces(keyword)...)
-	}
 	return indexed{
 		pieces:   sortedSet(memory.Pieces(e.Memory)),
-		keywords: sortedSet(keywords),
+		keywords: sortedSet(keywordPieces(e)),
 		speaker:  sortedSet(memory.Pieces(memory.Speaker(e.Agent))),
 		tags:     sortedSet(slices.Clone(e.Tags)),
 	}
+}
+
+func keywordPieces(e *memory.Entry) (pieces []string) {
+	for _, keyword := range e.Keywords {
+		pieces = append(pieces, memory.Pieces(keyword)...)
+	}
+	return pieces
+}
+
+// piecesOf returns all pieces of an entry, some of them several times.
+func piecesOf(e *memory.Entry) []string {
+	return slices.Concat(memory.Pieces(e.Memory), keywordPieces(e), memory.Pieces(memory.Speaker(e.Agent)))
 }
 
 func sortedSet(list []string) []string {
@@ -178,96 +183,4 @@ func (w *writeTx) rebuildIndexes() error {
 	}
 	_, err = w.exec(`UPDATE store SET index_version = ?`, indexVersion)
 	return err
-}
-
-// trigramLength is the least number of characters that the trigram index can
-// look for.
-const trigramLength = 3
-
-// pieces returns the ids of the pieces that contain the word, or
-// equal it once punctuation is cut off where exact is set. It stops beyond
-// limit.
-func (t *tx) pieces(word string, exact bool, limit int) (ids []int64, err error) {
-	switch {
-	case exact:
-		err = t.collect(&ids, `
-			SELECT piece_id FROM piece WHERE piece = ?1 AND word IS NULL
-			UNION ALL
-			SELECT piece_id FROM piece WHERE word = ?1
-			LIMIT ?2`, word, limit+1)
-	case strings.IndexByte(word, 0) >= 0:
-		// No entry holds a NUL, and the engine would end the query there.
-		return nil, nil
-	case utf8.RuneCountInString(word) >= trigramLength:
-		err = t.collect(&ids, `
-			SELECT piece_id FROM piece
-			WHERE piece_id IN (SELECT rowid FROM piece_trigram WHERE piece_trigram MATCH ?1)
-			  AND instr(piece, ?2)
-			LIMIT ?3`, trigrams(word), word, limit+1)
-	default:
-		err = t.collect(&ids, `SELECT piece_id FROM piece WHERE instr(piece, ?1) LIMIT ?2`, word, limit+1)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("look up %q: %w", word, err)
-	}
-	return ids, nil
-}
-
-// trigrams is the FTS5 query for the texts that have every run of three
-// characters of the word. Quoted, nothing in it is syntax.
-func trigrams(word string) string {
-	runes := []rune(word)
-	var terms []string
-	for i := range len(runes) - trigramLength + 1 {
-		term := string(runes[i : i+trigramLength])
-		terms = append(terms, `"`+strings.ReplaceAll(term, `"`, `""`)+`"`)
-	}
-	return strings.Join(sortedSet(terms), " AND ")
-}
-
-// anyOf returns queries of the posting index that together find the rows which
-// hold any of the ids as any of the kinds. There is one for several ids, since
-// each takes a while to begin, and not one for all, since for every row it
-// finds it looks at each of them.
-func anyOf(kinds string, ids ...int64) iter.Seq[string] {
-	const atOnce = 16
-	return func(yield func(string) bool) {
-		for some := range slices.Chunk(ids, atOnce) {
-			var tokens []string
-			for _, id := range some {
-				for _, kind := range kinds {
-					tokens = append(tokens, token(string(kind), id))
-				}
-			}
-			if !yield(strings.Join(tokens, " OR ")) {
-				return
-			}
-		}
-	}
-}
-
-// eachHolder calls visit for every row that matches a query, and again where it
-// matches another.
-func (t *tx) eachHolder(queries iter.Seq[string], visit func(rowID int64) error) error {
-	for query := range queries {
-		err := t.each(func(rows *sqlx.Rows) error {
-			var rowID int64
-			if err := rows.Scan(&rowID); err != nil {
-				return err
-			}
-			return visit(rowID)
-		}, `SELECT rowid FROM posting WHERE posting MATCH ?`, query)
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// holders adds to found the rows that match any of the queries.
-func (t *tx) holders(found map[int64]bool, queries iter.Seq[string]) error {
-	return t.eachHolder(queries, func(rowID int64) error {
-		found[rowID] = true
-		return nil
-	})
 }

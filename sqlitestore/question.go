@@ -1,13 +1,11 @@
 package sqlitestore
 
 import (
-	"bytes"
 	"cmp"
 	"container/heap"
 	"encoding/json"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/jmoiron/sqlx"
@@ -101,42 +99,13 @@ func (r *recall) holdersOf(term string) (rowIDs []int64, err error) {
 	if err := r.collect(&pieces, `SELECT piece_id FROM piece_term WHERE term = ?`, term); err != nil {
 		return nil, err
 	}
-	for some := range slices.Chunk(pieces, piecesAtOnce) {
-		var tokens []string
-		for _, id := range some {
-			tokens = append(tokens, token(inText, id), token(inKeyword, id), token(inSpeaker, id))
-		}
-		var list []byte
-		// A frequent term is in thousands of rows, and as one text they take a
-		// quarter of the time that as many rows of a result would.
-		err := r.get(&list, `SELECT group_concat(rowid) FROM posting WHERE posting MATCH ?`, strings.Join(tokens, " OR "))
-		if err != nil {
+	for query := range anyOf(inAnyText, pieces...) {
+		if rowIDs, err = r.appendHolders(rowIDs, query); err != nil {
 			return nil, err
 		}
-		rowIDs = appendIDs(rowIDs, list)
 	}
 	slices.Sort(rowIDs)
 	return slices.Compact(rowIDs), nil
-}
-
-// piecesAtOnce bounds a query of the posting index.
-const piecesAtOnce = 64
-
-// appendIDs appends the numbers of a comma-separated list.
-func appendIDs(ids []int64, list []byte) []int64 {
-	if len(list) == 0 {
-		return ids
-	}
-	ids = slices.Grow(ids, bytes.Count(list, []byte(","))+1)
-	var id int64
-	for _, c := range list {
-		if c == ',' {
-			ids, id = append(ids, id), 0
-		} else {
-			id = 10*id + int64(c-'0')
-		}
-	}
-	return append(ids, id)
 }
 
 // visible returns how many rows lie within the scope and, where those are not

@@ -103,11 +103,12 @@ func (r *retrieval) answer(m *mirror.Mirror, limit int) ([]mirror.Match, error) 
 }
 
 func (r *retrieval) run(limit int) error {
-	if err := r.lookUp(); err != nil {
+	var rows int // the highest position, which is close enough and free
+	if err := r.get(&rows, `SELECT ifnull(max(position), 0) FROM entry_state`); err != nil {
 		return err
 	}
-	budget, err := r.walkBudget(limit)
-	if err != nil {
+	budget := walkBudget(limit, rows)
+	if err := r.lookUp(manyPieces(budget)); err != nil {
 		return err
 	}
 	if hits, all, err := r.hits(budget); err != nil {
@@ -119,7 +120,7 @@ func (r *retrieval) run(limit int) error {
 	if done, err := r.byRelevance(budget); done || err != nil {
 		return err
 	}
-	if err := r.lookUpShort(); err != nil {
+	if err := r.lookUpRest(manyPieces(rows)); err != nil {
 		return err
 	}
 	if hits, all, err := r.hits(math.MaxInt); err != nil {
@@ -127,13 +128,13 @@ func (r *retrieval) run(limit int) error {
 	} else if all {
 		return r.fromIndex(hits)
 	}
-	_, err = r.byRelevance(math.MaxInt)
+	_, err := r.byRelevance(math.MaxInt)
 	return err
 }
 
 // lookUp finds the words of the query in the vocabulary, but for the short
-// ones, and its phrase among the tags.
-func (r *retrieval) lookUp() error {
+// ones and those that are part of too many, and its phrase among the tags.
+func (r *retrieval) lookUp(many int) error {
 	for _, text := range r.query.Words {
 		if i := slices.IndexFunc(r.words, func(w word) bool { return w.text == text }); i >= 0 {
 			r.words[i].weight++
@@ -141,7 +142,7 @@ func (r *retrieval) lookUp() error {
 		}
 		w := word{text: text, weight: 1, unlisted: utf8.RuneCountInString(text) < trigramLength}
 		if !w.unlisted {
-			if err := r.list(&w); err != nil {
+			if err := r.list(&w, many); err != nil {
 				return err
 			}
 		}
@@ -153,11 +154,12 @@ func (r *retrieval) lookUp() error {
 	return r.collect(&r.tags, `SELECT tag_id FROM tag WHERE instr(lowered, ?)`, r.query.Phrase)
 }
 
-// lookUpShort finds the short words too, by reading the whole vocabulary.
-func (r *retrieval) lookUpShort() error {
+// lookUpRest finds the other words too; the short ones by reading the whole
+// vocabulary.
+func (r *retrieval) lookUpRest(many int) error {
 	for i := range r.words {
-		if w := &r.words[i]; utf8.RuneCountInString(w.text) < trigramLength {
-			if err := r.list(w); err != nil {
+		if w := &r.words[i]; w.unlisted {
+			if err := r.list(w, many); err != nil {
 				return err
 			}
 		}
@@ -166,19 +168,17 @@ func (r *retrieval) lookUpShort() error {
 }
 
 // list finds the pieces that contain the word, unless there are too many.
-func (r *retrieval) list(w *word) (err error) {
-	w.pieces, err = r.pieces(w.text, false, manyPieces)
-	w.unlisted = len(w.pieces) > manyPieces
+func (r *retrieval) list(w *word, many int) (err error) {
+	w.pieces, err = r.pieces(w.text, false, many)
+	w.unlisted = len(w.pieces) > many
 	return err
 }
 
 // walkBudget is how many rows a walk by relevance may look at before reading
 // the postings would have been cheaper, given how many rows there are.
-func (r *retrieval) walkBudget(limit int) (int, error) {
-	var highest int64 // close enough to the number of rows, and free
-	err := r.get(&highest, `SELECT ifnull(max(position), 0) FROM entry_state`)
+func walkBudget(limit, rows int) int {
 	const atLeast = 100
-	return max(atLeast, 2*int(math.Sqrt(float64(limit)*float64(highest)))), err
+	return max(atLeast, 2*int(math.Sqrt(float64(limit)*float64(rows))))
 }
 
 // hit is what the index says of a row.

@@ -1,6 +1,7 @@
 package sqlitestore
 
 import (
+	"encoding/json"
 	"maps"
 	"slices"
 
@@ -119,6 +120,9 @@ func (w *writeTx) addPiece(piece string) (int64, error) {
 // most of its own.
 type looseWords struct {
 	pieces, tags map[string]bool
+	// unheld are pieces that no entry will hold at the end of the transaction,
+	// with their ids, as far as that is known without looking.
+	unheld map[string]int64
 }
 
 func (l *looseWords) add(words indexed) {
@@ -156,47 +160,79 @@ func (l *looseWords) each(words indexed, do func(set map[string]bool, word strin
 
 // dropLoose drops the loose words that no entry holds any more.
 func (w *writeTx) dropLoose() error {
-	for _, list := range []struct {
-		words map[string]bool
-		drop  func(string) error
-	}{{w.loose.pieces, w.dropPiece}, {w.loose.tags, w.dropTag}} {
-		for _, word := range slices.Sorted(maps.Keys(list.words)) {
-			if err := list.drop(word); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// dropWord takes a word out of the vocabulary if no entry holds it as one of
-// the kinds.
-func (w *writeTx) dropWord(known map[string]int64, word, look string, kinds string, deletes ...string) error {
-	var id int64
-	found, err := w.find(&id, look, word)
-	if !found || err != nil {
+	pieces, err := w.unheld(w.loose.pieces, w.loose.unheld, lookUpPiece, inAnyText)
+	if err != nil {
 		return err
 	}
-	for query := range anyOf(kinds, id) {
-		if held, err := w.held(query); held || err != nil {
-			return err
-		}
+	tags, err := w.unheld(w.loose.tags, nil, lookUpTag, inTags)
+	if err != nil || len(pieces)+len(tags) == 0 {
+		return err
 	}
 	if err := w.newEpoch(); err != nil {
 		return err
 	}
-	delete(known, word)
+	err = w.dropWords(w.vocabulary.pieces, pieces,
+		`DELETE FROM piece_trigram WHERE rowid IN (SELECT value FROM json_each(?))`,
+		`DELETE FROM piece WHERE piece_id IN (SELECT value FROM json_each(?))`)
+	if err != nil {
+		return err
+	}
+	return w.dropWords(w.vocabulary.tags, tags,
+		`DELETE FROM tag WHERE tag_id IN (SELECT value FROM json_each(?))`)
+}
+
+// unheld returns those of the words that no entry holds as one of the kinds,
+// with their ids. Of some that may be known already.
+func (w *writeTx) unheld(words map[string]bool, known map[string]int64, look, kinds string) (map[string]int64, error) {
+	unheld := make(map[string]int64)
+	for _, word := range slices.Sorted(maps.Keys(words)) {
+		id, ok := known[word]
+		if ok {
+			unheld[word] = id
+			continue
+		}
+		found, err := w.find(&id, look, word)
+		if err != nil {
+			return nil, err
+		}
+		if !found {
+			continue
+		}
+		held, err := w.held(kinds, id)
+		if err != nil {
+			return nil, err
+		}
+		if !held {
+			unheld[word] = id
+		}
+	}
+	return unheld, nil
+}
+
+// held reports whether any row holds the id as one of the kinds.
+func (t *tx) held(kinds string, id int64) (bool, error) {
+	err := t.eachHolder(anyOf(kinds, id), func(int64) error { return errEnough })
+	return err == errEnough, ifNotEnough(err)
+}
+
+// dropWords takes words out of the vocabulary.
+func (w *writeTx) dropWords(known map[string]int64, words map[string]int64, deletes ...string) error {
+	if len(words) == 0 {
+		return nil
+	}
+	for word := range words {
+		delete(known, word)
+	}
+	ids, err := json.Marshal(slices.Sorted(maps.Values(words)))
+	if err != nil {
+		return err
+	}
 	for _, statement := range deletes {
-		if _, err := w.exec(statement, id); err != nil {
+		if _, err := w.exec(statement, string(ids)); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-func (w *writeTx) dropPiece(piece string) error {
-	return w.dropWord(w.vocabulary.pieces, piece, lookUpPiece, inText+inKeyword+inSpeaker,
-		`DELETE FROM piece_trigram WHERE rowid = ?`, `DELETE FROM piece WHERE piece_id = ?`)
 }
 
 // dropTrigrams drops the parts of words that are gone, which are only marked in
@@ -205,16 +241,6 @@ func (w *writeTx) dropPiece(piece string) error {
 func (w *writeTx) dropTrigrams() error {
 	_, err := w.exec(`INSERT INTO piece_trigram (piece_trigram) VALUES ('optimize')`)
 	return err
-}
-
-func (w *writeTx) dropTag(tag string) error {
-	return w.dropWord(w.vocabulary.tags, tag, lookUpTag, inTags, `DELETE FROM tag WHERE tag_id = ?`)
-}
-
-// held reports whether any row matches the query of the posting index.
-func (w *writeTx) held(query string) (bool, error) {
-	var rowID int64
-	return w.find(&rowID, `SELECT rowid FROM posting WHERE posting MATCH ? LIMIT 1`, query)
 }
 
 // newEpoch makes the other processes forget what they remember, once a

@@ -1,7 +1,9 @@
 package memorytest
 
 import (
+	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/loopmem/loopmem/memory"
@@ -90,6 +92,25 @@ var recallRules = []rule{
 		for category, want := range map[memory.Category]int{"fact": 9, "Fact": 0, "fac": 0, "f%": 0} {
 			t.same("the number of entries of category "+string(category), len(s.recall(memory.Query{Filter: memory.Filter{Category: category}})), want)
 		}
+	}},
+	{"RecallManyForms", "A word is found however many forms it has in the texts, in both modes and by Retrieve.", func(t *trial) {
+		const forms = 600
+		entries := make([]memory.Entry, forms)
+		for i := range entries {
+			entries[i] = entry(i+1, strings.Repeat("(", i%30)+"word"+strings.Repeat(")", i/30))
+		}
+		s := t.with(entries...)
+		for _, exact := range []bool{true, false} {
+			hits := s.recall(memory.Query{Text: "word", ExactWords: exact})
+			t.same(fmt.Sprintf("the number of hits, exact words: %t", exact), len(hits), forms)
+		}
+		matched := 0
+		for _, m := range s.retrieve("word", forms) {
+			if m.Matched {
+				matched++
+			}
+		}
+		t.same("the number of matches", matched, forms)
 	}},
 	{"RecallExpands", "What a result is linked to comes along if agent, level and strength allow it, whatever its text; it counts as accessed too.", func(t *trial) {
 		s := t.with(
