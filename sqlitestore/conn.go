@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 
 	"github.com/jmoiron/sqlx"
@@ -76,37 +77,46 @@ func (c *connection) checkpointAt(ctx context.Context, size int) error {
 // forgets prepared statements and hands a transaction no connection to keep.
 type pool struct {
 	db *sqlx.DB
-	// free holds the connections nobody uses; nil stands for one that is not
-	// open yet.
-	free chan *connection
 	// keep is set for in-memory databases, which live and die with their one
 	// connection.
 	keep bool
+	// inUse has room for as many as there may be.
+	inUse chan struct{}
+
+	mu   sync.Mutex // guards idle
+	idle []*connection
 }
 
 func newPool(db *sqlx.DB, size int) *pool {
-	p := &pool{db: db, free: make(chan *connection, size)}
-	for range size {
-		p.free <- nil
-	}
-	return p
+	return &pool{db: db, inUse: make(chan struct{}, size)}
 }
 
+// acquire hands out the connection that was given back last, which knows most
+// of the file and of the statements, and opens one only if none is idle.
 func (p *pool) acquire(ctx context.Context) (*connection, error) {
 	select {
-	case c := <-p.free:
-		if c != nil {
-			return c, nil
-		}
-		conn, err := p.db.Connx(ctx)
-		if err != nil {
-			p.free <- nil
-			return nil, err
-		}
-		return &connection{Conn: conn, prepared: make(map[string]*sqlx.Stmt)}, nil
+	case p.inUse <- struct{}{}:
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
+	if c := p.pop(); c != nil {
+		return c, nil
+	}
+	conn, err := p.db.Connx(ctx)
+	if err != nil {
+		<-p.inUse
+		return nil, err
+	}
+	return &connection{Conn: conn, prepared: make(map[string]*sqlx.Stmt)}, nil
+}
+
+func (p *pool) pop() (c *connection) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if last := len(p.idle) - 1; last >= 0 {
+		c, p.idle = p.idle[last], p.idle[:last]
+	}
+	return c
 }
 
 // release gives a connection back. One of doubtful state is closed instead: a
@@ -114,18 +124,22 @@ func (p *pool) acquire(ctx context.Context) (*connection, error) {
 func (p *pool) release(c *connection, doubtful bool) {
 	if doubtful && !p.keep {
 		c.discard()
-		c = nil
+	} else {
+		p.mu.Lock()
+		p.idle = append(p.idle, c)
+		p.mu.Unlock()
 	}
-	p.free <- c
+	<-p.inUse
 }
 
 // close waits until every connection is given back and closes them.
 func (p *pool) close() error {
 	var errs []error
-	for range cap(p.free) {
-		if c := <-p.free; c != nil {
-			errs = append(errs, c.Close())
-		}
+	for range cap(p.inUse) {
+		p.inUse <- struct{}{}
+	}
+	for c := p.pop(); c != nil; c = p.pop() {
+		errs = append(errs, c.Close())
 	}
 	return errors.Join(append(errs, p.db.Close())...)
 }
