@@ -111,14 +111,22 @@ func (r *retrieval) run(limit int) error {
 	if err := r.lookUp(manyPieces(budget)); err != nil {
 		return err
 	}
-	if hits, all, err := r.hits(budget); err != nil {
-		return err
-	} else if all {
-		return r.fromIndex(hits)
-	}
-	// Many rows match, so the walk will probably be short.
-	if done, err := r.byRelevance(budget); done || err != nil {
-		return err
+	// Where few rows match, the index is short, and where many do, the walk.
+	// Which it is shows soon; until then, trying both a little further costs a
+	// part of the last try.
+	for some := max(tryFirst, 2*r.fewestPostings()); ; some *= 4 {
+		some = min(some, budget)
+		if hits, all, err := r.hits(some); err != nil {
+			return err
+		} else if all {
+			return r.fromIndex(hits)
+		}
+		if done, err := r.byRelevance(some); done || err != nil {
+			return err
+		}
+		if some == budget {
+			break
+		}
 	}
 	if err := r.lookUpRest(manyPieces(rows)); err != nil {
 		return err
@@ -177,15 +185,25 @@ func (r *retrieval) list(w *word, many int) (err error) {
 // walkBudget is how many rows a walk by relevance may look at before reading
 // the postings would have been cheaper, given how many rows there are.
 func walkBudget(limit, rows int) int {
-	const atLeast = 100
-	return max(atLeast, 2*int(math.Sqrt(float64(limit)*float64(rows))))
+	return max(tryFirst, 2*int(math.Sqrt(float64(limit)*float64(rows))))
 }
+
+// tryFirst is how many rows both ways look at, before either goes further.
+const tryFirst = 100
 
 // hit is what the index says of a row.
 type hit struct {
 	weight int // of the words it holds
 	tag    bool
 	last   int // the latest word counted, so that none counts twice
+}
+
+// fewestPostings is how many there are at least: some entry has each piece.
+func (r *retrieval) fewestPostings() (n int) {
+	for _, w := range r.words {
+		n += len(w.pieces)
+	}
+	return n + len(r.tags)
 }
 
 // hits reads the postings of all words and tags. It gives up, and reports
