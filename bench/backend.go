@@ -62,7 +62,7 @@ var backends = []backend{
 	// may take more memory to answer them; and as in one that has not asked
 	// before, or whose mirror would be too large.
 	{name: "sqlite", file: "memory.db", shared: true, open: openWarm(sqlitestore.Options{})},
-	{name: "sqlite 256 MiB", file: "memory.db", answersOnly: true, open: openWarm(sqlitestore.Options{MirrorBytes: 256 << 20})},
+	{name: "sqlite 512 MiB", file: "memory.db", answersOnly: true, open: openWarm(sqlitestore.Options{MirrorBytes: 512 << 20})},
 	{name: "sqlite cold", file: "memory.db", answersOnly: true, open: func(ctx context.Context, folder string, options ...memory.Option) (subject, error) {
 		return opened(sqlitestore.Open(ctx, filepath.Join(folder, "memory.db"), sqlitestore.Options{MirrorBytes: -1}, options...))
 	}},
