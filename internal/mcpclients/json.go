@@ -33,6 +33,11 @@ func (f jsonFile) edit(content []byte, server Server) ([]byte, error) {
 		return nil, err
 	}
 	if existing, ok := memberObject(list, server.Name); ok {
+		for _, key := range addresses {
+			if member(existing, key) != nil {
+				return nil, elsewhere(server.Name, key)
+			}
+		}
 		for _, m := range entry.Members {
 			setMember(existing, 3, m.Name.Value.(hujson.Literal).String(), m.Value.Value)
 		}

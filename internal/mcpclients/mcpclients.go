@@ -83,6 +83,16 @@ func (c *Client) Add(content []byte, server Server) ([]byte, error) {
 	return slices.Concat(mark, edited), nil
 }
 
+// addresses are the keys under which clients have that of a server that they do
+// not start but speak to over the network.
+var addresses = []string{"url", "httpUrl", "serverUrl"}
+
+// elsewhere says that the name is that of such a server: with a command beside
+// its address, what a client does is up to the client.
+func elsewhere(name, key string) error {
+	return fmt.Errorf("it has a server of the name %s at an address (%s): remove or rename that first", name, key)
+}
+
 // Has reports whether a list names such a server. The error means that the
 // list cannot be understood.
 func (c *Client) Has(content []byte, name string) (bool, error) {

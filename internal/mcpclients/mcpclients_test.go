@@ -59,6 +59,23 @@ func TestJSON(t *testing.T) {
 	}
 }
 
+// A command beside an address would be one or the other, as the client likes.
+func TestAdd_refusesTheNameOfAServerElsewhere(t *testing.T) {
+	for client, content := range map[string]string{
+		"cursor": `{"mcpServers": {"loopmem": {"url": "https://memory.example/mcp"}}}`,
+		"codex":  "[mcp_servers.loopmem]\nurl = \"https://memory.example/mcp\"\n",
+	} {
+		c, err := Parse(client)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := c.Add([]byte(content), server)
+		if err == nil || !strings.Contains(err.Error(), "loopmem") || !strings.Contains(err.Error(), "url") {
+			t.Errorf("%s: %v, and\n%s\nwant an error that names the server and its key", client, err, got)
+		}
+	}
+}
+
 // What a user has set for the server outlives the next install.
 func TestJSON_keepsWhatElseTheServerHas(t *testing.T) {
 	code, err := Parse("vscode")

@@ -24,6 +24,16 @@ func (f tomlFile) edit(content []byte, server Server) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	document, err := f.read(string(content))
+	if err != nil {
+		return nil, err
+	}
+	existing, _ := f.servers(document)[server.Name].(map[string]any)
+	for _, key := range addresses {
+		if existing[key] != nil {
+			return nil, elsewhere(server.Name, key)
+		}
+	}
 	edited := setTable(string(content), header, string(entry))
 	if err := f.verify(string(content), edited, server); err != nil {
 		return nil, fmt.Errorf("%w; add this by hand:\n\n%s\n%s", err, header, entry)
