@@ -77,7 +77,8 @@ func (f *rejectedFile) discard() {
 }
 
 func (f *rejectedFile) failed(err error) error {
-	return &FileError{File: f.path, Reason: "skipped lines cannot be written: " + cause(err).Error(), Err: err}
+	return &FileError{File: f.path, Reason: "nothing was stored, since the skipped lines cannot be written beside the file (" + cause(err).Error() +
+		"); read it from standard input, and they go to the current folder", Err: err}
 }
 
 // sameContent reports whether two files are equal. What cannot be read equals

@@ -97,7 +97,7 @@ func (s *Server) advise(ctx context.Context, err error) error {
 		class  error
 		advice string
 	}{
-		{memory.ErrNotFound, "memory_recall finds the ids of what there is; entries of other agents, or above the confidentiality allowed here, can not be named"},
+		{memory.ErrNotFound, "memory_recall finds the ids of what there is; entries of other agents may be read at most, and those above the confidentiality allowed here can not be named"},
 		{memory.ErrConflict, "read the entry again with memory_get and decide anew"},
 		{memory.ErrBusy, "nothing was changed; repeat the call in a moment"},
 		{memory.ErrScope, "leave out agent and confidentiality: " + s.bounds()},

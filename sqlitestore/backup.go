@@ -152,7 +152,7 @@ func (t *tx) copyTo(path string, progress func(done, total int64)) error {
 // [ErrCorrupt] if anything is wrong with it.
 func sound(ctx context.Context, path string) error {
 	return look(ctx, path, func(t *tx) error {
-		problems, err := t.problems()
+		problems, err := t.problems(false)
 		return errors.Join(err, refuse(path, problems))
 	})
 }

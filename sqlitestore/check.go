@@ -51,7 +51,7 @@ func (s *Store) Check(ctx context.Context) (problems []Problem, err error) {
 	// SQLite's check of an FTS5 table trusts what the connection remembers of
 	// it, and calls it damage when another connection has written since.
 	err = s.viewFresh(ctx, func(t *tx) (err error) {
-		problems, err = t.problems()
+		problems, err = t.problems(false)
 		return err
 	})
 	if err != nil {
@@ -70,22 +70,33 @@ type check struct {
 	tagIDs   map[string]int64
 }
 
-func (t *tx) problems() ([]Problem, error) {
+// step is a part of Check.
+type step struct {
+	subject string
+	run     func() error
+}
+
+// problems checks everything, or where the schema is an older one, all that is
+// not filled anew when the file is brought up to date.
+func (t *tx) problems(older bool) ([]Problem, error) {
 	c := check{tx: t, seed: maphash.MakeSeed()}
-	for _, step := range []struct {
-		subject string
-		run     func() error
-	}{
+	steps := []step{
 		{"database", c.pages},
 		{"database", c.references},
 		{"entry", c.account},
 		{"entry", c.rows},
 		{"archive", c.archive},
-		{"piece", c.vocabulary},
-		{"piece_trigram", c.trigrams},
-		{"posting", c.postings},
-		{"link", c.links},
-	} {
+	}
+	if !older {
+		steps = append(steps,
+			step{"entry_state", c.derived},
+			step{"piece", c.vocabulary},
+			step{"piece_trigram", c.trigrams},
+			step{"posting", c.postings},
+			step{"link", c.links},
+		)
+	}
+	for _, step := range steps {
 		err := step.run()
 		if end := t.caller.Err(); end != nil {
 			return c.problems, end
@@ -177,8 +188,7 @@ func (c *check) archive() error {
 	}, selectArchived)
 }
 
-// rows compares every entry with its checksums and with what is computed
-// from it beside it.
+// rows compares every entry with its checksums.
 func (c *check) rows() error {
 	var lonely int
 	err := c.get(&lonely, `SELECT (SELECT count(*) FROM entry) - (SELECT count(*) FROM entry JOIN entry_state USING (row_id))`)
@@ -188,13 +198,6 @@ func (c *check) rows() error {
 	if lonely != 0 {
 		c.damage("entry", "%d entries have no row in entry_state", lonely)
 	}
-	var derived struct {
-		Base  int64   `db:"strength_base"`
-		Fade  float64 `db:"fade"`
-		Found bool    `db:"found"`
-		Root  string  `db:"root"`
-		Told  bool    `db:"told"`
-	}
 	return c.eachRow(func(r row) error {
 		id := r.entry.ID.String()
 		if r.contentDamage() != 0 {
@@ -203,21 +206,39 @@ func (c *check) rows() error {
 		if r.stateDamage() != 0 {
 			c.damage(id, "the relevance, strength or access fields are not what was stored")
 		}
-		err := c.get(&derived, `
+		return nil
+	}, condition{}, "")
+}
+
+// derived compares every entry with what is computed from it beside it.
+func (c *check) derived() error {
+	var beside struct {
+		Base  int64   `db:"strength_base"`
+		Fade  float64 `db:"fade"`
+		Found bool    `db:"found"`
+		Root  string  `db:"root"`
+		Told  bool    `db:"told"`
+	}
+	return c.eachRow(func(r row) error {
+		id := r.entry.ID.String()
+		err := c.get(&beside, `
 			SELECT strength_base, fade, ahead OR strength_base <= written_at AS found, root,
 			       ?2 <= changes_since OR EXISTS (SELECT * FROM change AS c WHERE c.version = ?2 AND c.row_id = ?1) AS told
 			FROM entry_state, store
 			WHERE row_id = ?1`, r.rowID, r.version)
-		if err == nil && (derived.Base != nanos(r.entry.StrengthBase()) || derived.Fade != fadeOf(&r.entry) || !derived.Found) {
+		if err != nil {
+			return err
+		}
+		if beside.Base != nanos(r.entry.StrengthBase()) || beside.Fade != fadeOf(&r.entry) || !beside.Found {
 			c.index(id, "the order by strength is not that of its strength")
 		}
-		if err == nil && derived.Root != memory.Root(r.entry.Agent) {
+		if beside.Root != memory.Root(r.entry.Agent) {
 			c.index(id, "it is not among the entries of its agent root")
 		}
-		if err == nil && !derived.Told {
+		if !beside.Told {
 			c.index(id, "processes that remember it are not told that it has changed")
 		}
-		return err
+		return nil
 	}, condition{}, "")
 }
 

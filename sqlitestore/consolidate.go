@@ -79,20 +79,22 @@ func (s *Store) consolidate(ctx context.Context, age time.Duration, whatever boo
 		if due, err = w.due(w.now, age); !due || err != nil {
 			return err
 		}
-		rest, anew, err := w.stillTrue(p)
+		rest, changed, err := w.stillTrue(p)
 		if err != nil {
 			return err
 		}
-		if len(anew) > len(p.rows)/2 && !whatever {
+		if n, err := w.countWithin(s.scope, changed); err != nil {
+			return err
+		} else if n > len(p.rows)/2 && !whatever {
 			return errOutrun
 		}
-		if w.loose.unheld, err = w.stillUnheld(rest.unheld, anew); err != nil {
+		if w.loose.unheld, err = w.stillUnheld(rest.unheld, changed); err != nil {
 			return err
 		}
 		if err := w.carryOut(rest); err != nil {
 			return err
 		}
-		again, err := s.planAgain(w.tx, p.now, anew)
+		again, err := s.planAgain(w.tx, p.now, changed)
 		if err != nil {
 			return err
 		}
@@ -102,7 +104,11 @@ func (s *Store) consolidate(ctx context.Context, age time.Duration, whatever boo
 		}
 		w.loose.areHeld(rest.holders)
 		stats = sum(rest.plan.Stats, again.plan.Stats)
-		maps.Copy(again.aside, p.aside)
+		for rowID := range p.aside {
+			if !slices.Contains(changed, rowID) { // else it was looked at again
+				again.aside[rowID] = true
+			}
+		}
 		stats = withAside(stats, again.aside)
 		return w.finishConsolidation(s.scope.Whole())
 	})
@@ -382,8 +388,10 @@ func (w *writeTx) finishConsolidation(whole bool) error {
 		if _, err := w.exec(`UPDATE store SET last_consolidated = ?`, nanos(w.now)); err != nil {
 			return err
 		}
+		if err := w.trustClock(); err != nil {
+			return err
+		}
 	}
 	_, err := w.exec(`DELETE FROM archive WHERE archived_at < ?`, nanos(w.now.Add(-w.options.ArchiveFor)))
-	w.allChange = true
 	return err
 }

@@ -45,6 +45,8 @@ func TestConsolidateWhileOthersWrite(t *testing.T) {
 	other := memory.NewEntry(memory.Fact, "quite another matter altogether")
 	for name, c := range map[string]struct {
 		write func(ctx context.Context, s *Store) error
+		// recall, in place of write, is asked by the handle that consolidates.
+		recall string
 		// left is what the texts of the store may be afterwards, in order.
 		left []string
 	}{
@@ -105,6 +107,8 @@ func TestConsolidateWhileOthersWrite(t *testing.T) {
 			},
 			left: []string{entries[0].Memory, entries[3].Memory, "linked", other.Memory},
 		},
+		"recall what stays alone": {recall: "linked", left: []string{entries[0].Memory, entries[4].Memory, "linked"}}, // and what it is linked to
+		"recall what is merged":   {recall: "deploy", left: []string{entries[0].Memory, entries[3].Memory, "linked"}},
 		"change everything": {
 			write: func(ctx context.Context, s *Store) error {
 				for _, e := range entries {
@@ -131,6 +135,16 @@ func TestConsolidateWhileOthersWrite(t *testing.T) {
 					return nil
 				}
 				done = true // the plan's snapshot is open, its lock not taken
+				if c.recall != "" {
+					// The lock is taken, so that the accesses are counted later.
+					return elsewhere.write(t.Context(), func(*writeTx) error {
+						found, err := s.Recall(t.Context(), memory.Query{Text: c.recall})
+						if err == nil && !found.Deferred {
+							t.Error("the recall was not put off")
+						}
+						return err
+					})
+				}
 				return c.write(t.Context(), elsewhere)
 			})
 			stats, err := s.Consolidate(t.Context())

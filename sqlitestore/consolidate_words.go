@@ -3,6 +3,7 @@ package sqlitestore
 import (
 	"encoding/json"
 	"maps"
+	"slices"
 )
 
 // What a pass takes out leaves words behind. Whether any other entry holds them
@@ -61,7 +62,8 @@ func (p *passPlan) findUnheld(t *tx, all bool) error {
 	for _, d := range p.departures {
 		goes[d.row.rowID] = true
 	}
-	all = all && len(p.aside) == 0
+	// The postings of a damaged text are those that it had before.
+	all = all && len(p.aside) == 0 && (len(found) == 0 || !slices.ContainsFunc(p.rows, func(r row) bool { return r.contentDamage() != 0 }))
 	for _, piece := range found {
 		held := false
 		if !all {

@@ -183,3 +183,35 @@ func TestUnreadableArchive(t *testing.T) {
 		t.Errorf("the purge took %d, %v; want both", n, err)
 	}
 }
+
+// TestPassBesideDamagedText consolidates where a byte of a text was changed, so
+// that its postings have a word that it has no more. The word stays in the
+// vocabulary: its id must not become that of another, which the damaged entry
+// would then be found by.
+func TestPassBesideDamagedText(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "memory.db")
+	s := mustOpen(t, path, Options{MirrorBytes: -1})
+	weak := memory.NewEntry(memory.Fact, "uniqueword")
+	weak.Relevance = 0.01
+	for _, e := range []memory.Entry{memory.NewEntry(memory.Fact, "something uniqueword"), weak} {
+		if err := s.Store(t.Context(), e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mustExec(t, path, `UPDATE entry SET memory = 'something uniquewore' WHERE memory = 'something uniqueword'`)
+	if stats, err := s.Consolidate(t.Context()); err != nil || stats.Pruned != 1 {
+		t.Fatalf("consolidate: %+v, %v", stats, err)
+	}
+	if err := s.Store(t.Context(), memory.NewEntry(memory.Fact, "zebra")); err != nil {
+		t.Fatal(err)
+	}
+	matches, err := s.Retrieve(t.Context(), "zebra", 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range matches {
+		if m.Matched != (m.Entry.Memory == "zebra") {
+			t.Errorf("%q, matched: %t", m.Entry.Memory, m.Matched)
+		}
+	}
+}

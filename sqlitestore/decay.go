@@ -43,11 +43,11 @@ var writeDecay = `
 
 func (w *writeTx) decay(decays []decay) error {
 	for some := range slices.Chunk(decays, decaysAtOnce) {
-		if _, err := w.bump(); err != nil {
-			return err
-		}
 		args := make([]any, 0, 5*decaysAtOnce)
 		for _, d := range some {
+			if _, err := w.bump(d.row.rowID); err != nil {
+				return err
+			}
 			args = append(args, d.row.rowID, d.checksum, d.relevance, d.zeroSigns, d.lastDecayed)
 		}
 		// What is left over is NULL, which is the id of no row.

@@ -86,12 +86,22 @@ func (d *Diagnosis) examine(ctx context.Context) error {
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case isNoDamage(err):
+	case isNoDamage(err), isForeign(err):
 		return err
 	case err != nil:
 		d.report(Damage, "database", err.Error(), "")
 	}
 	return nil
+}
+
+// foreignError says of a sound database that it is another program's.
+type foreignError struct{ error }
+
+func (e *foreignError) Unwrap() error { return e.error }
+
+func isForeign(err error) bool {
+	_, foreign := errors.AsType[*foreignError](err)
+	return foreign
 }
 
 // isNoDamage reports whether a file could not be looked at for a reason that is
@@ -142,6 +152,10 @@ func (d *Diagnosis) lookInside(ctx context.Context, t *tx) error {
 	if _, err := examine(ctx, t.conn, d.Path); isNoDamage(err) {
 		return err
 	} else if err != nil {
+		var ours bool // of a store, the mark may be damaged
+		if t.get(&ours, `SELECT EXISTS (SELECT * FROM sqlite_schema WHERE name = 'entry_state')`) == nil && !ours {
+			return &foreignError{err}
+		}
 		d.report(Damage, "database", err.Error(), "")
 	}
 	if err := t.get(&d.SchemaVersion, `PRAGMA user_version`); err != nil {
@@ -155,7 +169,7 @@ func (d *Diagnosis) lookInside(ctx context.Context, t *tx) error {
 	if err := t.get(&d.Entries, `SELECT count(*) FROM entry`); err != nil {
 		return err
 	}
-	problems, err := t.problems()
+	problems, err := t.problems(d.SchemaVersion < migrations.Latest)
 	d.Problems = append(d.Problems, problems...)
 	return err
 }

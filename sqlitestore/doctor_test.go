@@ -91,6 +91,11 @@ func TestDiagnose(t *testing.T) {
 			}
 		})
 	}
+	foreign := filepath.Join(t.TempDir(), "bookmarks.db")
+	mustExec(t, foreign, `CREATE TABLE bookmark (url TEXT)`)
+	if d, err := Diagnose(t.Context(), foreign); !errors.Is(err, ErrNotStore) || !d.Healthy() {
+		t.Errorf("of another program's database: %v, %v; want an error and no damage", d.Problems, err)
+	}
 	newer := filepath.Join(t.TempDir(), "memory.db")
 	mustMake(t, newer, 5)
 	mustExec(t, newer, `PRAGMA user_version = 99`)
@@ -124,7 +129,7 @@ func TestDiagnoseWhileOpened(t *testing.T) {
 			}
 			mustClose(t, s)
 		}
-		problems, err := tx.problems()
+		problems, err := tx.problems(false)
 		if looks == 1 && len(problems) == 0 {
 			t.Log("it saw one state; this test shows nothing")
 		}

@@ -3,6 +3,7 @@ package sqlitestore
 import (
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -86,5 +87,46 @@ func TestStrengthAheadOfTheClock(t *testing.T) {
 				hold("now", "makes one go")
 			})
 		}
+	}
+}
+
+// TestClockThatWasAhead counts an access by a clock that is years ahead. From
+// the next pass on, the rows whose strength does not fade yet are found by the
+// index again, that one among them.
+func TestClockThatWasAhead(t *testing.T) {
+	now := fixtureTime
+	s := mustOpen(t, filepath.Join(t.TempDir(), "memory.db"), Options{},
+		memory.WithClock(func() time.Time { return now }), memory.WithEntries(fixture(1), fixture(2)))
+	now = fixtureTime.AddDate(20, 0, 0)
+	if _, err := s.Recall(t.Context(), memory.Query{Text: "vault", Limit: 1}); err != nil {
+		t.Fatal(err)
+	}
+	now = fixtureTime.Add(time.Hour)
+	unfading := func() (n int, byIndex bool) {
+		err := s.write(t.Context(), func(w *writeTx) error {
+			c, err := w.unfading()
+			if err != nil {
+				return err
+			}
+			byIndex = strings.Contains(c.sql(), "ahead")
+			return w.get(&n, `SELECT count(*) FROM entry_state AS s `+c.sql(), c.args...)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n, byIndex
+	}
+	if n, byIndex := unfading(); n != 1 || byIndex {
+		t.Errorf("before: %d rows, by the index: %t; want 1, and a scan", n, byIndex)
+	}
+	if _, err := s.Consolidate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n, byIndex := unfading(); n != 1 || !byIndex {
+		t.Errorf("after a pass: %d rows, by the index: %t; want 1, and the index", n, byIndex)
+	}
+	problems, err := s.Check(t.Context())
+	if err != nil || len(problems) > 0 {
+		t.Errorf("the indexes are not sound: %v %v", problems, err)
 	}
 }

@@ -218,3 +218,24 @@ func mustTrigrams(t *testing.T, path string, want int) {
 		t.Errorf("there are %d blocks with a trigram (%v), want %d", got, err, want)
 	}
 }
+
+// TestForgetLeavesNoParts looks for parts of a word that only the forgotten entry
+// had: the index of parts has them one by one.
+func TestForgetLeavesNoParts(t *testing.T) {
+	folder := t.TempDir()
+	s := mustOpen(t, filepath.Join(folder, "memory.db"), Options{})
+	gone := memory.NewEntry(memory.Fact, "qzjxkv secret")
+	for _, e := range []memory.Entry{memory.NewEntry(memory.Fact, "plain words"), gone} {
+		if err := s.Store(t.Context(), e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := s.Forget(t.Context(), gone.ID); err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range []string{"qzj", "zjx", "jxk", "xkv"} {
+		if found := filesWith(t, folder, part); len(found) > 0 {
+			t.Errorf("%s is in %v", part, found)
+		}
+	}
+}

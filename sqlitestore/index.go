@@ -181,6 +181,9 @@ func (w *writeTx) rebuildIndexes() error {
 	if err != nil {
 		return err
 	}
+	if err := w.trustClock(); err != nil {
+		return err
+	}
 	_, err = w.exec(`UPDATE store SET index_version = ?`, indexVersion)
 	return err
 }

@@ -11,9 +11,10 @@ import (
 const rememberedChanges = 20_000
 
 // giveNotice tells processes that remember rows which ones have changed, at the
-// end of a transaction.
+// end of a transaction. With as many as no mirror would catch up with, it need
+// not say which.
 func (w *writeTx) giveNotice() error {
-	if w.allChange || len(w.changed) > rememberedChanges {
+	if w.allChange || len(w.changed) > latestChanges {
 		return w.beginAnew()
 	}
 	if len(w.changed) == 0 {

@@ -79,6 +79,9 @@ func TestProcessesOpenSchema1(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if d, err := sqlitestore.Diagnose(t.Context(), path); err != nil || !d.Healthy() {
+		t.Errorf("before, the doctor says %v, %v", d.Problems, err)
+	}
 	together(t, startChildren(t, 8, "open", path))
 	s, err := sqlitestore.Open(t.Context(), path, sqlitestore.Options{MustExist: true})
 	if err != nil {

@@ -2,6 +2,7 @@ package sqlitestore
 
 import (
 	"cmp"
+	"encoding/json"
 	"maps"
 	"slices"
 	"time"
@@ -18,8 +19,9 @@ import (
 // entries of the others are planned anew.
 
 // stillTrue takes from a plan, for a write of now, the part of it that can be
-// carried out as it is, and lists the rows that are to be planned anew. Rows
-// that came since are among them. The plan that was given is of no use then.
+// carried out as it is, and lists the rows that cannot: those that have changed
+// in the whole store, and those of the plan that go with them. The plan that was
+// given is of no use then.
 func (w *writeTx) stillTrue(p passPlan) (rest passPlan, anew []int64, err error) {
 	changed, err := w.outdated(p)
 	if err != nil || len(changed) == 0 {
@@ -72,6 +74,17 @@ func (w *writeTx) stillTrue(p passPlan) (rest passPlan, anew []int64, err error)
 	return rest, slices.AppendSeq(anew, maps.Keys(again)), nil
 }
 
+// countWithin counts those of the rows that are there, in the scope.
+func (t *tx) countWithin(scope memory.Scope, rowIDs []int64) (n int, err error) {
+	list, err := json.Marshal(rowIDs)
+	if err != nil {
+		return 0, err
+	}
+	c := where("e.row_id IN (SELECT value FROM json_each(?))", string(list)).and(within(scope))
+	err = t.get(&n, `SELECT count(*) FROM entry AS e `+c.sql(), c.args...)
+	return n, err
+}
+
 // outdated returns the rows that were changed, stored or removed since the plan
 // was made, or have another access stamp.
 func (w *writeTx) outdated(p passPlan) (map[int64]bool, error) {
@@ -93,7 +106,8 @@ func (w *writeTx) outdated(p passPlan) (map[int64]bool, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, id := range rowIDs {
+	// What this transaction has put off until now is not in the log yet.
+	for _, id := range append(rowIDs, w.changed...) {
 		changed[id] = true
 	}
 	stamps, err := w.stamps()

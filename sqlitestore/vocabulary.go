@@ -160,11 +160,13 @@ func (l *looseWords) each(words indexed, do func(set map[string]bool, word strin
 
 // dropLoose drops the loose words that no entry holds any more.
 func (w *writeTx) dropLoose() error {
-	pieces, err := w.unheld(w.loose.pieces, w.loose.unheld, lookUpPiece, inAnyText)
+	loose := w.loose
+	w.loose = looseWords{}
+	pieces, err := w.unheld(loose.pieces, loose.unheld, lookUpPiece, inAnyText)
 	if err != nil {
 		return err
 	}
-	tags, err := w.unheld(w.loose.tags, nil, lookUpTag, inTags)
+	tags, err := w.unheld(loose.tags, nil, lookUpTag, inTags)
 	if err != nil || len(pieces)+len(tags) == 0 {
 		return err
 	}

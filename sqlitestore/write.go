@@ -371,6 +371,9 @@ func (s *Store) forgetAll(ctx context.Context, ids []uuid.UUID) (live, archived 
 					old = append(old, id)
 				}
 			}
+			if err := w.dropLoose(); err != nil {
+				return err
+			}
 			return w.dropTrigrams()
 		})
 		if err != nil {

@@ -46,8 +46,8 @@ A TEXT of - is read from standard input.`,
 	}
 	flags := cmd.Flags()
 	entryFlags(flags, &entry)
-	flags.StringArrayVar(&entry.Tags, "tag", nil, "a `TAG`; may be repeated")
-	flags.StringArrayVar(&entry.Keywords, "keyword", nil, "a `WORD` to be found by besides the text; may be repeated")
+	flags.Func("tag", "a `TAG`; may be repeated", filledList(&entry.Tags))
+	flags.Func("keyword", "a `WORD` to be found by besides the text; may be repeated", filledList(&entry.Keywords))
 	flags.Func("type", "memory `TYPE`: episodic (default), semantic or reflection", intoValue(&entry.MemoryType, memory.ParseMemoryType))
 	flags.StringVar(&entry.AuthorUserID, "author-user", "", "`ID` of the user on whose behalf it is stored")
 	flags.StringVar(&entry.AuthorTenantID, "author-tenant", "", "`ID` of that user's tenant")

@@ -236,7 +236,7 @@ func TestListPages(t *testing.T) {
 		t.Errorf("the last page claims that there are more: %q", o.errors)
 	}
 	latest := w.run("list", "--reverse", "--limit", "2")
-	if !strings.Contains(latest.errors, "--reverse --after "+ids[3]) {
+	if !strings.Contains(latest.errors, "the same with --after "+ids[3]) {
 		t.Errorf("it does not say how to go on: %q", latest.errors)
 	}
 	if got := w.texts("list", "--reverse", "--after", ids[3]); !slices.Equal(got, []string{"2", "1", "0"}) {
@@ -377,12 +377,53 @@ func TestForget(t *testing.T) {
 	if got := w.texts("list"); len(got) != 3 {
 		t.Errorf("a dry run, or one id of two that is unknown, removed something: %q", got)
 	}
-	if got := w.object("forget", ids[0][:6])["ids"]; !cmp.Equal(got, []any{ids[0]}) {
-		t.Errorf("forgot %v", got)
+	for _, flags := range [][]string{{"--dry-run"}, nil} {
+		args := append([]string{"forget", ids[0][:6], ids[0]}, flags...)
+		if got := w.object(args...)["ids"]; !cmp.Equal(got, []any{ids[0]}) {
+			t.Errorf("%q: forgot %v", args, got)
+		}
 	}
 	w.must("forget", "--agent-prefix", "tg:", "--yes")
 	if got := w.texts("list"); !slices.Equal(got, []string{"Tea is at four."}) {
 		t.Errorf("left: %q", got)
+	}
+}
+
+// A variable that is not set must not choose everything.
+func TestEmptyFiltersAreRefused(t *testing.T) {
+	w := newWorld(t)
+	w.add("x", "--agent", "a")
+	for _, filter := range []string{"--category", "--tag", "--agent-prefix", "--namespace", "--type", "--max-confidentiality"} {
+		for _, command := range [][]string{{"forget", "--yes", "--agent", "a"}, {"list"}, {"recall"}} {
+			args := append(slices.Clone(command), filter, "")
+			if o := w.run(args...); o.status != exitUsage {
+				t.Errorf("%q: %+v", args, o)
+			}
+		}
+	}
+	for _, flag := range []string{"--category", "--tag", "--keyword"} {
+		if o := w.run("add", "y", flag, ""); o.status != exitUsage {
+			t.Errorf("add with an empty %s: %+v", flag, o)
+		}
+	}
+	if got := w.texts("list"); len(got) != 1 {
+		t.Errorf("left: %q", got)
+	}
+}
+
+func TestUpdateRefusesAnEmptyText(t *testing.T) {
+	w := newWorld(t)
+	id := w.add("x")
+	for _, flags := range [][]string{{"--text", ""}, {"--text", " \n"}, {"--append", ""}, {"--tag", ""}} {
+		if o := w.run(append([]string{"update", id}, flags...)...); o.status != exitUsage {
+			t.Errorf("%q: %+v", flags, o)
+		}
+	}
+	if o := w.runWith("\n", "update", id, "--text", "-"); o.status != exitUsage {
+		t.Errorf("an empty standard input: %+v", o)
+	}
+	if got := w.texts("list"); !slices.Equal(got, []string{"x"}) {
+		t.Errorf("the entry is %q", got)
 	}
 }
 

@@ -18,9 +18,14 @@ func consolidateCommand(a *app) *cobra.Command {
 		Use:   "consolidate",
 		Short: "Let relevance decay, merge near duplicates, prune what is worthless",
 		Long: `Run one consolidation pass: count the uses since the last one, let relevance
-decay with age, merge entries that say nearly the same, and prune those whose
-relevance or quality is below the floor. Pinned entries stay. What goes, goes to
-the archive of the database, where it is kept for 30 days.
+decay with age, merge entries of one category and agent that say nearly the same,
+and prune those whose relevance or quality is below the floor. Pinned entries
+stay. What goes, goes to the archive of the database, where it is kept for 30
+days.
+
+Nearly the same is what shares three fifths of its words, so that two facts that
+differ in a number alone are taken for one: pin what must stay apart, and look
+with --dry-run and loopmem archive.
 
 With --if-older, nothing happens if any process has run a pass less than that
 ago: of many that do so by a timer, only the first runs one.`,

@@ -18,7 +18,7 @@ func doctorCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check the database for damage, and repair it",
-		Long: `Read the whole database and compare everything with its checksums, every index
+		Long: `Read the whole database and compare every entry with its checksums, every index
 with the entries, and the account of what should be there with what is. Nothing
 is changed without --repair. If the exit status is 0, every entry is what was
 stored and can be found; notices are no damage. It also tells which clients are

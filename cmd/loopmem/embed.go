@@ -61,7 +61,7 @@ The key, where the endpoint wants one, is read from LOOPMEM_EMBED_KEY.`,
 	}
 	e.flags(cmd.Flags())
 	cmd.Flags().BoolVar(&again, "again", false, "drop all embeddings first, those of another model included")
-	cmd.Flags().BoolVar(&quiet, "quiet", false, "show no progress")
+	cmd.Flags().BoolVarP(&quiet, "quiet", "q", false, "show no progress")
 	return cmd
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -35,12 +36,36 @@ func intoValue[T any](target *T, parse func(string) (T, error)) func(string) err
 	}
 }
 
+// filled makes the function of a flag that takes any text but an empty one. As
+// a filter that would be none, and $UNSET in a script would choose everything.
+func filled[T ~string](target *T) func(string) error {
+	return func(text string) error {
+		if text == "" {
+			return errors.New("it is empty; give a text, or leave the flag out")
+		}
+		*target = T(text)
+		return nil
+	}
+}
+
+// filledList is the same for a flag that may be repeated.
+func filledList(target *[]string) func(string) error {
+	return func(text string) error {
+		var one string
+		if err := filled(&one)(text); err != nil {
+			return err
+		}
+		*target = append(*target, one)
+		return nil
+	}
+}
+
 // filterFlags adds the flags that choose entries.
 func filterFlags(flags *pflag.FlagSet, f *memory.Filter) {
-	flags.StringVar((*string)(&f.Category), "category", "", "only this category `NAME`")
-	flags.StringArrayVar(&f.Tags, "tag", nil, "only entries with this `TAG`; repeated: with any of them")
+	flags.Func("category", "only this category `NAME`", filled(&f.Category))
+	flags.Func("tag", "only entries with this `TAG`; repeated: with any of them", filledList(&f.Tags))
 	flags.Func("agent", "only this `AGENT`; empty: only entries without one", into(&f.Agent, verbatim))
-	flags.StringVar(&f.AgentPrefix, "agent-prefix", "", "only agents that begin with this `TEXT`")
+	flags.Func("agent-prefix", "only agents that begin with this `TEXT` (tg:1 is the beginning of tg:12 too; --namespace tg:1 leaves that out)", filled(&f.AgentPrefix))
 	flags.Func("type", "only this memory `TYPE`: episodic, semantic or reflection", into(&f.MemoryType, memory.ParseMemoryType))
 	flags.Func("min-strength", "only entries at least that strong now, `0..1`", into(&f.MinStrength, parseStrength))
 	flags.Func("max-confidentiality", "only entries up to this `LEVEL`: public, internal, confidential or restricted", into(&f.MaxConfidentiality, memory.ParseConfidentiality))
@@ -58,7 +83,11 @@ func isSet(flags *pflag.FlagSet) bool {
 
 // entryFlags adds the flags that set fields of an entry.
 func entryFlags(flags *pflag.FlagSet, e *memory.Entry) {
-	flags.StringVar((*string)(&e.Category), "category", string(e.Category), "`NAME`: trajectory, insight, error_pattern, strategy, fact, working, or one of your own")
+	usage := "`NAME`: trajectory, insight, error_pattern, strategy, fact, working, or one of your own"
+	if e.Category != "" {
+		usage += fmt.Sprintf(" (default %s)", e.Category)
+	}
+	flags.Func("category", usage, filled(&e.Category))
 	flags.StringVar(&e.Agent, "agent", "", "the `AGENT` it belongs to, such as tg:123:assistant")
 	flags.Func("importance", "`1..10`, default 5", intoValue(&e.Importance, parseImportance))
 	flags.StringVar(&e.Summary, "summary", "", "a `TEXT` that says it shorter")

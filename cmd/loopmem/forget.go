@@ -26,7 +26,7 @@ Entries, also archived ones, are named by ids or chosen by filters; with filters
 you are asked first, and without a terminal to ask on need --yes. The database is
 compacted after that, so that no byte of them is left in its files.`,
 		Example: `  loopmem forget 1f3a9c 77e0b2
-  loopmem forget --agent-prefix tg:123: --dry-run
+  loopmem forget --agent tg:123 --dry-run
   loopmem forget --category working --yes`,
 		PreRunE: func(cmd *cobra.Command, args []string) error {
 			switch filtered := isSet(cmd.Flags()); {
@@ -130,7 +130,9 @@ func choose(ctx context.Context, store memory.Backend, filter memory.Filter, ids
 		if err != nil {
 			return nil, err
 		}
-		chosen = append(chosen, entry)
+		if !slices.ContainsFunc(chosen, func(e memory.Entry) bool { return e.ID == entry.ID }) {
+			chosen = append(chosen, entry)
+		}
 	}
 	if len(ids) > 0 {
 		return chosen, nil

@@ -27,7 +27,8 @@ Everything is read and checked before anything is stored: one malformed line,
 and nothing is. Entries whose id is in the store already are kept as they are
 there, so that importing again changes nothing. What is left out in doing so,
 and fields that the form does not know, are counted and named; afterwards
-"loopmem verify" tells whether the files may be deleted.
+"loopmem verify" tells whether the files may be deleted. With --namespace, what
+has no agent gets that one, as it does with loopmem add.
 
 With --json, the report is one object. If the import is refused, it has the
 reason as "error" and the first lines concerned as "problems".`,

@@ -33,7 +33,7 @@ func listCommand(a *app) *cobra.Command {
 					return err
 				}
 				if len(entries) == limit && limit > 0 {
-					fmt.Fprintf(a.err, "loopmem: there are more: %s--after %s\n", reversed(selection), entries[limit-1].ID)
+					fmt.Fprintf(a.err, "loopmem: there are more: the same with --after %s\n", entries[limit-1].ID)
 					break
 				}
 				entries = append(entries, entry)
@@ -46,12 +46,4 @@ func listCommand(a *app) *cobra.Command {
 	cmd.Flags().BoolVar(&selection.Backward, "reverse", false, "begin with the entry that came last")
 	cmd.Flags().StringVar(&after, "after", "", "begin behind the entry with this `ID`")
 	return cmd
-}
-
-// reversed is what the next page has to be asked for with as well.
-func reversed(selection memory.Selection) string {
-	if selection.Backward {
-		return "--reverse "
-	}
-	return ""
 }

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -133,7 +134,10 @@ func (a *app) passedFlags(cmd *cobra.Command, flags []string) (passed []string, 
 	if rest := probe.Flags().Args(); len(rest) > 0 {
 		return nil, usage(cmd, "loopmem mcp takes no argument such as %s", rest[0])
 	}
-	return passed, probe.PreRunE(probe, nil)
+	if err := probe.PreRunE(probe, nil); err != nil {
+		return nil, usage(cmd, "%w", err)
+	}
+	return passed, nil
 }
 
 // written is a flag as it is written in a command.
@@ -155,6 +159,9 @@ func programPath() (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if builtToRunOnce(self) {
+		return "", errors.New("this program was built by go run and will be gone some day; make one that stays with go install ./cmd/loopmem, and let that one install itself")
+	}
 	found, err := exec.LookPath(filepath.Base(self))
 	if err != nil {
 		return self, nil
@@ -165,6 +172,17 @@ func programPath() (string, error) {
 		return self, nil
 	}
 	return filepath.Abs(found)
+}
+
+// builtToRunOnce reports whether a program lies where go run puts those it
+// builds: in its cache or in a folder for temporary files. Tests lie there too.
+func builtToRunOnce(path string) bool {
+	if name := strings.TrimSuffix(filepath.Base(path), ".exe"); strings.HasSuffix(name, ".test") {
+		return false
+	}
+	return slices.ContainsFunc(strings.Split(filepath.ToSlash(path), "/"), func(folder string) bool {
+		return strings.HasPrefix(folder, "go-build")
+	})
 }
 
 // installation tells what an install did or would do.

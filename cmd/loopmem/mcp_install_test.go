@@ -199,3 +199,17 @@ func TestMCPInstall_usage(t *testing.T) {
 		}
 	}
 }
+
+func TestMCPInstallKnowsWhatGoRunBuilt(t *testing.T) {
+	for path, want := range map[string]bool{
+		"/home/u/.cache/go-build/ee/ee52-d/loopmem": true,
+		"/tmp/go-build2890386911/b001/exe/loopmem":  true,
+		"/home/u/go/bin/loopmem":                    false,
+		"/home/u/my-go-build/loopmem":               false,
+		"/tmp/go-build2890386911/b450/loopmem.test": false, // a test of this package
+	} {
+		if got := builtToRunOnce(path); got != want {
+			t.Errorf("%s: %t", path, got)
+		}
+	}
+}

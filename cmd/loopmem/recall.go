@@ -27,14 +27,20 @@ With --ranking composite, entries that contain a word of the text, also inside a
 longer one, are ranked by age, importance, relevance and strength alike;
 --exact-words does the same with whole words.
 
-Words that were found stand between asterisks.`,
+Words that were found stand between asterisks. Restricted entries are among what
+is recalled: before it goes into a prompt, leave them out with
+--max-confidentiality confidential.`,
 		Example: `  loopmem recall "When does the staging password rotate?" --explain
   loopmem recall staging --category fact --limit 3
   loopmem recall "perf regression" --exact-words --agent-prefix ci:
   loopmem recall --tag ops --min-strength 0.5 --no-reinforce`,
 		PreRunE: func(cmd *cobra.Command, _ []string) error {
-			if query.ExactWords && !cmd.Flags().Changed("ranking") {
+			switch {
+			case !query.ExactWords:
+			case !cmd.Flags().Changed("ranking"):
 				query.Ranking = memory.RankingComposite
+			case query.Ranking == memory.RankingQuestion:
+				return usage(cmd, "--exact-words is for the composite ranking; the question ranking takes words in all their forms")
 			}
 			if query.Ranking == memory.RankingComposite && cmd.Flags().Changed("window") {
 				return usage(cmd, "--window is for the question ranking; leave it out, or --exact-words and --ranking")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"math"
 	"strings"
 
@@ -31,6 +32,9 @@ query is syntax. Restricted entries are left out.`,
 				matches, err := store.Retrieve(cmd.Context(), strings.Join(args, " "), limit)
 				if err != nil {
 					return err
+				}
+				if len(matches) == 0 && limit > 0 {
+					fmt.Fprintln(a.err, "loopmem: nothing is remembered that may be shown here")
 				}
 				t := table{app: a}
 				for i := range matches {

@@ -192,7 +192,7 @@ func notBoth(cmd *cobra.Command, one, other string) error {
 func arguments(check cobra.PositionalArgs, want string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if err := check(cmd, args); err != nil {
-			return usage(cmd, "%s %s, not %d arguments", cmd.Name(), want, len(args))
+			return usage(cmd, "%s %s, not %s", cmd.Name(), want, plural(len(args), "argument"))
 		}
 		return nil
 	}
@@ -221,9 +221,11 @@ before moving them.`,
   loopmem import memory.jsonl
   loopmem add "the staging cluster is rebuilt every Monday" --tag ops
   loopmem retrieve "when is staging rebuilt"`,
+		Version:       versionOf().String(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
+	root.SetVersionTemplate("loopmem {{.Version}}\n")
 	root.SetIn(a.in)
 	root.SetOut(a.out)
 	root.SetErr(a.err)
@@ -249,7 +251,7 @@ func (a *app) commonFlags(flags *pflag.FlagSet) {
 	flags.Var((*period)(&a.wait), "busy-timeout", "how long a write waits for other writers")
 	flags.Func("synchronous", "what a write to a database survives once it has returned, `LEVEL`: normal (the death of any process) or full (power failure as well) (default normal)",
 		intoValue(&a.synchronous, sqlitestore.ParseSynchronous))
-	flags.StringVar(&a.scope.Namespace, "namespace", "", "see and change only entries of this `AGENT` and those below it (tg:1 covers tg:1:x, not tg:12)")
+	flags.Func("namespace", "see and change only entries of this `AGENT` and those below it (tg:1 covers tg:1:x, not tg:12)", filled(&a.scope.Namespace))
 	flags.Func("clearance", "see and change only entries up to this `LEVEL` of confidentiality", into(&a.scope.MaxConfidentiality, memory.ParseConfidentiality))
 }
 

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
@@ -42,6 +43,11 @@ loopmem show.`,
 			if err := u.read(ctx, a); err != nil {
 				return err
 			}
+			for flag, text := range map[string]string{"text": u.set.Memory, "append": u.append} {
+				if u.changed(flag) && strings.TrimSpace(text) == "" {
+					return usage(cmd, "the text of --%s is empty; loopmem forget removes an entry", flag)
+				}
+			}
 			id, err := store.Resolve(ctx, args[0])
 			if err != nil {
 				return err
@@ -60,9 +66,9 @@ loopmem show.`,
 	entryFlags(flags, &u.set)
 	flags.StringVar(&u.set.Memory, "text", "", "the new `TEXT`; - reads it from standard input")
 	flags.StringVar(&u.append, "append", "", "a `TEXT` to add in a line of its own; - reads it from standard input")
-	flags.StringArrayVar(&u.tag, "tag", nil, "a `TAG` to add; may be repeated")
+	flags.Func("tag", "a `TAG` to add; may be repeated", filledList(&u.tag))
 	flags.StringArrayVar(&u.untag, "untag", nil, "a `TAG` to take away; may be repeated")
-	flags.StringArrayVar(&u.keyword, "keyword", nil, "a `KEYWORD` to add; may be repeated")
+	flags.Func("keyword", "a `KEYWORD` to add; may be repeated", filledList(&u.keyword))
 	flags.StringArrayVar(&u.unkeyword, "unkeyword", nil, "a `KEYWORD` to take away; may be repeated")
 	flags.Func("attribute", "`KEY=VALUE` to set, KEY= to take away; may be repeated", u.attributes.set)
 	flags.Func("if-version", "change only this `VERSION` of the entry", intoValue(&u.ifVersion, parseVersion))

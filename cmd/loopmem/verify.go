@@ -20,8 +20,10 @@ func verifyCommand(a *app) *cobra.Command {
 		Short: "Compare JSONL files with the store",
 		Long: `Compare the entries of JSONL files with those in the store, without changing
 either, and list what differs or is missing. Fields that the form does not know
-and lines that were cut short are in no store, and listed too. If the exit status
-is 0, the store has everything that the files say, and they may be deleted.`,
+and lines that were cut short are in no store, and listed too, as are lines of
+which a later one with the same id says something else: that one counts. If the
+exit status is 0, the store has what the files say but for the lines listed, and
+they may be deleted.`,
 		Example: `  loopmem import memory.jsonl && loopmem verify memory.jsonl`,
 		Args:    arguments(cobra.MinimumNArgs(1), "takes the files to compare"),
 		RunE: a.action(func(cmd *cobra.Command, args []string) error {
@@ -72,6 +74,9 @@ func (a *app) verifyFiles(cmd *cobra.Command, store memory.Backend, args []strin
 	options.Progress = progress.update
 	report, err := jsonlimport.Verify(cmd.Context(), store, inputs, options)
 	progress.finish()
+	if cmd.Context().Err() != nil {
+		err = fmt.Errorf("the files were not compared to the end: %w", cmd.Context().Err())
+	}
 	return &report, adviseImport(err)
 }
 

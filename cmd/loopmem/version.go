@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
@@ -13,20 +14,30 @@ func versionCommand(a *app) *cobra.Command {
 		Example: `  loopmem version --json`,
 		Args:    arguments(cobra.NoArgs, "takes no arguments"),
 		RunE: a.action(func(*cobra.Command, []string) error {
-			build := struct {
-				Version  string `json:"version"`
-				Revision string `json:"revision,omitempty"`
-				Go       string `json:"go"`
-			}{Version: "unknown"}
-			if info, ok := debug.ReadBuildInfo(); ok {
-				build.Version, build.Go = info.Main.Version, info.GoVersion
-				for _, setting := range info.Settings {
-					if setting.Key == "vcs.revision" {
-						build.Revision = setting.Value
-					}
-				}
-			}
-			return a.answer(build, "loopmem %s (%s)", build.Version, build.Go)
+			build := versionOf()
+			return a.answer(build, "loopmem %s", build)
 		}),
 	}
 }
+
+// build is what this program was made of.
+type build struct {
+	Version  string `json:"version"`
+	Revision string `json:"revision,omitempty"`
+	Go       string `json:"go"`
+}
+
+func versionOf() build {
+	b := build{Version: "unknown"}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		b.Version, b.Go = info.Main.Version, info.GoVersion
+		for _, setting := range info.Settings {
+			if setting.Key == "vcs.revision" {
+				b.Revision = setting.Value
+			}
+		}
+	}
+	return b
+}
+
+func (b build) String() string { return fmt.Sprintf("%s (%s)", b.Version, b.Go) }
